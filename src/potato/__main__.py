@@ -1,0 +1,5 @@
+"""`python -m potato` is `potato`."""
+
+from potato.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""The application factory: joins the pages into one server."""

@@ -1,0 +1,79 @@
+"""The project file as one typed model. The JSON Schema and the configuration reference are made from it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from potato.model import Model
+from potato.project.training import ModelTraining
+from potato.schemes import AnyScheme
+
+
+class ItemProperties(Model):
+    """Which fields of a data row mean what."""
+
+    id_key: str = "id"
+    """The field with the item's id."""
+    text_key: str = "text"
+    """The field with the item's text."""
+    image_key: str | None = None
+    """The field with an image: a file under `task_dir`, or a URL."""
+    audio_key: str | None = None
+    """The field with a recording: a file under `task_dir`, or a URL."""
+
+
+class Login(Model):
+    """How annotators sign in."""
+
+    type: Literal["name", "password", "link", "header"] = "name"
+    """By name alone, with a password, by a personal link, or as a proxy's header says."""
+    header: str = "X-Forwarded-User"
+    """The header that names the user, for `type: header`."""
+
+
+class Validation(Model):
+    """Read by `potato validate` alone."""
+
+    acknowledge: list[str] = []
+    """Substrings (12 characters or more) of warnings that are known and accepted."""
+
+
+class ProjectFile(Model):
+    """One annotation project."""
+
+    annotation_task_name: str = Field(min_length=1)
+    """The project's name, shown to annotators."""
+    task_dir: str = "."
+    """What relative paths start from; itself relative to the project file's folder."""
+    data_files: list[str] = Field(min_length=1)
+    """JSON, JSON lines, CSV or TSV files, each also gzipped."""
+    item_properties: ItemProperties = ItemProperties()
+    """Which fields of a data row mean what."""
+    output_annotation_dir: str = "annotation_output"
+    """Where annotations, runs and models are kept."""
+    admin_api_key: SecretStr | None = None
+    """Opens `/admin` and its API."""
+    annotation_schemes: list[AnyScheme] = Field(min_length=1)
+    """What is asked of each item."""
+    model_training: ModelTraining = ModelTraining()
+    """Training models on the labels."""
+    debug: bool = False
+    """While true, requests from this machine itself have admin rights."""
+    database_url: SecretStr | None = None
+    """A PostgreSQL address; SQLite under `output_annotation_dir` when left out."""
+    login: Login = Login()
+    """How annotators sign in."""
+    annotations_per_item: int = Field(default=1, ge=1)
+    """How many annotators each item is given to."""
+    assignment_strategy: Literal["ordered", "random", "least-annotated", "uncertainty"] = "ordered"
+    """Which item comes next."""
+    lease_minutes: float = Field(default=60, gt=0)
+    """An item handed out and not answered within this time is given to others."""
+    guidelines: str | None = None
+    """A Markdown file that opens beside the text."""
+    bad_rows: Literal["fail", "skip"] = "fail"
+    """Rows without a usable text: `fail` stops the start and names them; `skip` leaves them out and counts them."""
+    validation: Validation = Validation()
+    """What `potato validate` knows already."""

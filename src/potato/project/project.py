@@ -1,0 +1,50 @@
+"""A project as the program uses it: the parsed file and where everything of it lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from potato.project.models import ProjectFile
+from potato.schemes import Scheme
+
+
+@dataclass(frozen=True)
+class Project:
+    """A valid project file. Every path is absolute."""
+
+    file: Path
+    config: ProjectFile
+
+    @cached_property
+    def task_dir(self) -> Path:
+        """What relative paths in the project file start from."""
+        return (self.file.parent / self.config.task_dir).resolve()
+
+    @cached_property
+    def data_files(self) -> list[Path]:
+        """The data files, in the order of the project file."""
+        return [self.task_dir / name for name in self.config.data_files]
+
+    @cached_property
+    def output_dir(self) -> Path:
+        """Where the store, the runs and the models are kept."""
+        return self.task_dir / self.config.output_annotation_dir
+
+    @cached_property
+    def runs_dir(self) -> Path:
+        """The folder that holds a folder for each run."""
+        return self.output_dir / "training" / "runs"
+
+    @cached_property
+    def database_url(self) -> str:
+        """The store's SQLAlchemy address."""
+        if self.config.database_url is not None:
+            return self.config.database_url.get_secret_value()
+        return f"sqlite:///{self.output_dir / 'potato.db'}"
+
+    @cached_property
+    def schemes(self) -> dict[str, Scheme]:
+        """Name → scheme, in the project's order."""
+        return {scheme.name: scheme for scheme in self.config.annotation_schemes}

@@ -1,0 +1,85 @@
+"""What an annotation scheme is: one question asked of each item.
+
+A scheme type is one file in this package holding one subclass of :class:`Scheme`; `registry` collects them.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from potato.errors import PotatoError
+from potato.model import Model
+
+Answer = Any
+"""A parsed answer as it is stored, exported and trained on: JSON of the shape that the scheme's type fixes."""
+
+
+class Kind(str, Enum):
+    """The measurement scale of a scheme's answers; trainers, scores and agreement are chosen by it."""
+
+    NOMINAL = "nominal"
+    MULTILABEL = "multilabel"
+    ORDINAL = "ordinal"
+    CONTINUOUS = "continuous"
+    SPAN = "span"
+    PAIRWISE = "pairwise"
+    TEXT = "text"
+
+
+class InvalidAnswer(PotatoError):
+    """An answer that its scheme does not take. Nothing was saved."""
+
+    code = "invalid_answer"
+    status = 400
+
+
+class Label(Model):
+    """One choice of a scheme."""
+
+    name: str = Field(min_length=1, max_length=200)
+    """The label, exactly as it is stored and exported."""
+    key: str | None = Field(default=None, min_length=1, max_length=1)
+    """The key that chooses it; numbers are given out in order where it is left out."""
+    description: str | None = None
+    """A short explanation, shown beside the label."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_text(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+
+class Scheme(Model):
+    """One question asked of each item. Subclasses fix `annotation_type`, the class variables and the methods."""
+
+    kind: ClassVar[Kind]
+    template: ClassVar[str]
+    """The template macro file that renders the question, under `web/templates/schemes/`."""
+
+    annotation_type: str
+    """What kind of answer is asked for."""
+    name: str = Field(min_length=1, max_length=100)
+    """The scheme's name in files, exports and the API."""
+    description: str
+    """The question as annotators read it."""
+    required: bool = True
+    """Whether an item is done only when this is answered."""
+    show_if: dict[str, str | list[str]] | None = None
+    """Show this question only when another scheme has one of the given answers: `{other_scheme: answer}`."""
+    label_renames: dict[str, str] = {}
+    """Old label name → new one; annotations under the old name are read as the new one."""
+
+    def parse(self, raw: Any) -> Answer:
+        """The stored form of `raw`, an answer from a browser or a file. Raises `InvalidAnswer`."""
+        raise NotImplementedError
+
+    def label_names(self) -> list[str]:
+        """The names that an answer may be made of, in the project's order; empty where the type has none."""
+        return []
+
+    def prediction_answer(self, payload: Any) -> Answer:
+        """The answer that a prediction's payload stands for; what "accept" would save. Raises `InvalidAnswer`."""
+        return self.parse(payload)

@@ -1,0 +1,216 @@
+"""Every table. The migrations make them; the modules beside this one query them; nothing else speaks SQL.
+
+Times are text: UTC, ISO 8601, milliseconds, `Z`, so that they sort as they read. An item is referred to by its `seq`,
+which is also its place in the data files.
+"""
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_N_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_Key = BigInteger().with_variant(Integer, "sqlite")
+
+facts = Table(  # one value a name: the cookie secret, counters of automatic retraining
+    "facts",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", JSON, nullable=False),
+)
+
+sources = Table(  # the data files as they were when they were last read
+    "sources",
+    metadata,
+    Column("path", Text, primary_key=True),
+    Column("bytes", BigInteger, nullable=False),
+    Column("mtime_ns", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("settings", Text, nullable=False),  # what else decides how rows become items: the item properties
+    Column("items", Integer, nullable=False),
+    Column("read_at", Text, nullable=False),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("text", Text, nullable=False),
+    Column("image", Text),
+    Column("audio", Text),
+    Column("fields", JSON, nullable=False),  # the row's other fields, as they were
+    Column("content", LargeBinary, nullable=False),  # hash over everything the row says
+    Column("grp", Text, nullable=False),  # id of the first item with the same normalised text; splits go by it
+    Column("source", Text, nullable=False),
+    Column("line", Integer, nullable=False),
+    Column("added_at", Text, nullable=False),
+    Index("ix_items_grp", "grp"),
+)
+
+text_groups = Table(  # hash of the normalised text → the group's name, so that a later copy joins its first
+    "text_groups",
+    metadata,
+    Column("text_hash", LargeBinary, primary_key=True),
+    Column("grp", Text, nullable=False),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("password_hash", Text),
+    Column("is_admin", Boolean, nullable=False, default=False),
+    Column("created_at", Text, nullable=False),
+)
+
+assignments = Table(  # who was given what; one row for each user and item that ever met
+    "assignments",
+    metadata,
+    Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+    Column("user", _Key, ForeignKey("users.id"), nullable=False),
+    Column("state", Text, nullable=False),  # open, done, skipped
+    Column("reason", Text),  # why it was skipped
+    Column("leased_until", Text),  # open: afterwards the item may go to others
+    Column("at", Text, nullable=False),
+    PrimaryKeyConstraint("item", "user"),
+    Index("ix_assignments_user_at", "user", "at"),
+    Index("ix_assignments_state_leased_until", "state", "leased_until"),
+)
+
+annotations: Table = Table(  # the current answer of each annotator to each question of each item
+    "annotations",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+    Column("user", _Key, ForeignKey("users.id"), nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("value", JSON, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("source", Text, nullable=False),  # page, import
+    Column("origin", Text, nullable=False),  # none, accepted, changed: how it stands to the suggestion shown
+    Column("suggestion", JSON),  # {run_id, model_version, payload, confidence} as it was shown
+    Column("elapsed_ms", Integer),
+    UniqueConstraint("item", "user", "scheme"),
+    Index("ix_annotations_scheme_item", "scheme", "item"),
+)
+
+annotation_history = Table(  # append-only: every write to `annotations`; `value` null: cleared
+    "annotation_history",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+    Column("user", _Key, ForeignKey("users.id"), nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("value", JSON(none_as_null=True)),
+    Column("at", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("suggestion", JSON),
+    Column("elapsed_ms", Integer),
+    Column("request_id", Text),
+    UniqueConstraint("user", "request_id", "scheme"),
+    Index("ix_annotation_history_item_user", "item", "user"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("step", Text, nullable=False, default=""),
+    Column("trainer", Text, nullable=False),
+    Column("schemas", JSON, nullable=False),
+    Column("params", JSON, nullable=False),
+    Column("trigger", Text, nullable=False),  # manual, api, auto
+    Column("started_by", Text),
+    Column("backend", Text, nullable=False),
+    Column("backend_type", Text, nullable=False),
+    Column("host", Text),
+    Column("device", Text),
+    Column("created_at", Text, nullable=False),
+    Column("started_at", Text),
+    Column("finished_at", Text),
+    Column("attempt", Integer, nullable=False, default=0),
+    Column("counts", JSON, nullable=False, default=dict),  # items a split, and to predict
+    Column("progress", JSON),
+    Column("digest", Text),  # of the bundle
+    Column("metrics", JSON, nullable=False, default=dict),  # the trainer's own figures
+    Column("scores", JSON, nullable=False, default=dict),  # the server's, by scheme
+    Column("writeback", JSON),
+    Column("model_version", Text),
+    Column("label_order", JSON),
+    Column("artifact_uri", Text),
+    Column("error", JSON),
+    Column("warnings", JSON, nullable=False, default=list),
+    Column("cancel_requested_at", Text),
+    Column("applied", BigInteger, nullable=False, default=0),  # bytes of events.jsonl that the row reflects
+    Column("files_removed", Boolean, nullable=False, default=False),
+    Index("ix_runs_state", "state"),
+)
+
+predictions = Table(  # what a run said of an item; invisible until `live_runs` points at the run
+    "predictions",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("confidence", Float),
+    Column("probabilities", JSON),
+    Column("gate", Text),  # the gate that keeps it from being shown; null: it may be shown
+    PrimaryKeyConstraint("run_id", "scheme", "item"),
+    Index("ix_predictions_scheme_item", "scheme", "item"),
+)
+
+live_runs = Table(  # the one pointer that says whose pre-labels are shown
+    "live_runs",
+    metadata,
+    Column("scheme", Text, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("since", Text, nullable=False),
+)
+
+trained_groups = Table(  # what any recorded run has trained on: the leak guard
+    "trained_groups",
+    metadata,
+    Column("scheme", Text, nullable=False),
+    Column("grp", Text, nullable=False),
+    Column("run_id", Text, nullable=False),  # the first that did
+    PrimaryKeyConstraint("scheme", "grp"),
+)
+
+verdicts = Table(  # what reviewers said of pre-labels, append-only
+    "verdicts",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+    Column("payload", JSON, nullable=False),  # the answer judged
+    Column("verdict", Text, nullable=False),  # accept, correct, reject
+    Column("user", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Index("ix_verdicts_scheme_item", "scheme", "item"),
+)

@@ -1,0 +1,1 @@
+"""Child processes that do the long work, so that the server never does."""

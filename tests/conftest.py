@@ -1,0 +1,26 @@
+"""What every test may ask for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def missing(what: str) -> None:
+    """Skip for want of `what`; in CI, where everything is installed, fail instead."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI lacks {what}")
+    pytest.skip(f"needs {what}")
+
+
+@pytest.fixture(scope="session")
+def reviews() -> Path:
+    """The folder with `reviews.jsonl` and `ratings.jsonl`: real reviews, each rated by 20 people."""
+    folder = ROOT.parent / "shared" / "data"
+    if not (folder / "ratings.jsonl").exists():
+        pytest.skip("needs the shared review data")
+    return folder
