@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def test_a_long_curve_is_thinned_evenly_and_keeps_its_end(path: Path, monkeypatc
     steps = [step for step, _ in curve["points"]]
     assert len(steps) <= 52
     assert (steps[0], steps[-1]) == (0, 999)
-    gaps = {b - a for a, b in zip(steps[:-2], steps[1:-1], strict=True)}
+    gaps = {b - a for a, b in itertools.pairwise(steps[:-1])}
     assert len(gaps) == 1
 
 

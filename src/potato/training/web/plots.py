@@ -1,0 +1,173 @@
+"""The geometry of the small plots that the server draws as SVG: plain numbers for the templates, no style.
+
+A strip sets one figure on its scale beside its yardsticks; a history sets the score of every run against time or
+labels; a calibration diagram sets how sure the model was against how often it was right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from potato.training.web.figures import Figure
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Positions on a horizontal scale, in percent of its width."""
+
+    value: float
+    low: float | None
+    high: float | None
+    baseline: float | None
+    scale_end: float
+
+
+def strip(figure: Figure) -> Strip | None:
+    """The strip of one figure; None where the figure is undefined.
+
+    The scale runs from 0 to 1 for shares, and to just past the largest of the values for errors.
+    """
+    if figure.value is None:
+        return None
+    known = [v for v in (figure.value, figure.baseline, *(figure.interval or ())) if v is not None]
+    end = 1.0 if max(known) <= 1 and figure.name not in ("mae", "rmse") else nice_ceiling(max(known) * 1.05)
+    low, high = figure.interval or (None, None)
+    return Strip(
+        _percent(figure.value, end),
+        None if low is None else _percent(low, end),
+        None if high is None else _percent(high, end),
+        None if figure.baseline is None else _percent(figure.baseline, end),
+        end,
+    )
+
+
+def _percent(value: float, end: float) -> float:
+    return round(100 * min(max(value / end, 0.0), 1.0), 2) if end else 0.0
+
+
+def nice_ceiling(value: float) -> float:
+    """The least of 1, 2, 2.5, 5 times a power of ten that is at least `value`; 1 for nothing."""
+    if value <= 0 or not math.isfinite(value):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((factor * power for factor in (1, 2, 2.5, 5) if factor * power >= value), 10 * power)
+
+
+@dataclass(frozen=True)
+class Score:
+    """The held-out score of one finished run: a point of the history plots."""
+
+    run_id: str
+    trainer: str
+    at: float
+    labels: int
+    value: float
+    low: float | None
+    high: float | None
+    baseline: float | None
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A run on a history plot, in the plot's own units."""
+
+    run_id: str
+    title: str
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on an axis with its text."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class History:
+    """A scatter of runs: `dots` within `width` by `height`, y growing downwards, and the axes' ticks."""
+
+    width: float
+    height: float
+    dots: list[Dot]
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+    line: str
+
+
+WIDTH, HEIGHT = 520.0, 190.0
+
+
+def by_labels(scores: Sequence[Score]) -> History | None:
+    """Score against the number of labels trained on: is more labelling still paying? None for no run."""
+    if not scores:
+        return None
+    end = nice_ceiling(max(score.labels for score in scores) * 1.02)
+    ticks = [Tick(WIDTH * part, f"{end * part:,.0f}") for part in (0.0, 0.5, 1.0)]
+    return _history(scores, [WIDTH * score.labels / end for score in scores], ticks)
+
+
+def by_time(scores: Sequence[Score]) -> History | None:
+    """Score over the order in which runs ended, oldest first; None for no run."""
+    if not scores:
+        return None
+    ordered = sorted(scores, key=lambda score: score.at)
+    step = WIDTH / (len(ordered) + 1)
+    places = [step * (index + 1) for index in range(len(ordered))]
+    ticks = [Tick(place, str(index + 1)) for index, place in enumerate(places)]
+    return _history(ordered, places, ticks[:: max(1, len(ticks) // 10)])
+
+
+def _history(scores: Sequence[Score], places: Sequence[float], x_ticks: list[Tick]) -> History:
+    top = max(v for score in scores for v in (score.value, score.high, score.baseline) if v is not None)
+    end = 1.0 if top <= 1 else nice_ceiling(top)
+
+    def y(value: float | None) -> float | None:
+        return None if value is None else round(HEIGHT * (1 - min(max(value / end, 0.0), 1.0)), 1)
+
+    dots = [
+        Dot(score.run_id, _title(score), round(x, 1), y(score.value) or 0.0, y(score.low), y(score.high))
+        for score, x in zip(scores, places, strict=True)
+    ]
+    y_ticks = [Tick(HEIGHT * (1 - part), f"{end * part:g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    line = " ".join(f"{dot.x:g},{dot.y:g}" for dot in sorted(dots, key=lambda dot: dot.x))
+    return History(WIDTH, HEIGHT, dots, x_ticks, y_ticks, line)
+
+
+def _title(score: Score) -> str:
+    interval = f" ({score.low:.3f} to {score.high:.3f})" if score.low is not None and score.high is not None else ""
+    return f"{score.value:.3f}{interval}, {score.labels:,} labels, {score.trainer}, run {score.run_id}"
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Predictions of similar confidence, in percent: where they stand and how many they are."""
+
+    confidence: float
+    accuracy: float
+    n: int
+    radius: float
+    title: str
+
+
+def calibration(score: dict[str, Any]) -> list[Bin]:
+    """The calibration diagram's points; empty where the trainer gave no confidence or nothing was held out."""
+    bins = [b for b in (score.get("test") or {}).get("calibration_bins") or [] if b.get("n")]
+    most = max((b["n"] for b in bins), default=1)
+    return [
+        Bin(
+            confidence=round(100 * b["confidence"], 1),
+            accuracy=round(100 * b["accuracy"], 1),
+            n=b["n"],
+            radius=round(1.5 + 3.5 * math.sqrt(b["n"] / most), 2),
+            title=f"{b['n']} predictions, {b['confidence']:.0%} sure on average, {b['accuracy']:.0%} right",
+        )
+        for b in bins
+    ]
