@@ -1,1 +1,107 @@
 """The application factory: joins the pages into one server."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from starlette.staticfiles import StaticFiles
+
+from potato import __version__
+from potato.admin.routes import router as admin_router
+from potato.annotate.routes import router as annotate_router
+from potato.project import Project
+from potato.store import Database, Writer, facts
+from potato.store.clock import Clock, utc_now
+from potato.tasks import TaskRunner
+from potato.training.runs.notifier import Notifier
+from potato.web import errors
+from potato.web.protection import BodyLimit, SecurityHeaders
+from potato.web.render import HERE
+from potato.web.session import Sessions, new_secret
+from potato.web.site import Site
+
+if TYPE_CHECKING:
+    from potato.training.runs.supervisor import Supervisor
+
+
+def create_app(
+    project: Project,
+    *,
+    supervisor: Supervisor | None = None,
+    tasks: TaskRunner | None = None,
+    notifier: Notifier | None = None,
+    clock: Clock = utc_now,
+) -> FastAPI:
+    """The server of `project`. What is not passed in is opened at its start and closed at its end."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with _opened(project, supervisor, tasks, notifier or Notifier(), clock) as site:
+            app.state.site = site
+            yield
+
+    app = FastAPI(
+        title=project.config.annotation_task_name,
+        version=__version__,
+        lifespan=lifespan,
+        openapi_url=None,  # the training pages serve it, to admins
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # its redirects name the host, which is wrong behind a proxy
+    )
+    items = project.config.item_properties
+    app.add_middleware(BodyLimit)
+    app.add_middleware(SecurityHeaders, media_hosts=bool(items.image_key or items.audio_key))
+    errors.install(app)
+    _mount(app, project)
+    return app
+
+
+def _mount(app: FastAPI, project: Project) -> None:
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.include_router(annotate_router)
+    app.include_router(admin_router)
+    if project.config.model_training.enabled:
+        from potato.training.web.routes import router as training_router
+
+        app.include_router(training_router)
+
+
+@contextlib.contextmanager
+def _opened(
+    project: Project, supervisor: Supervisor | None, tasks: TaskRunner | None, notifier: Notifier, clock: Clock
+) -> Iterator[Site]:
+    with contextlib.ExitStack() as closing:
+        database = Database(project.database_url)
+        closing.callback(database.close)
+        database.migrate()
+        sessions = Sessions(_secret(database))
+        writer = Writer(database)
+        writer.start()
+        closing.callback(writer.close)
+        if tasks is None:
+            tasks = TaskRunner(project)
+            tasks.start()
+            closing.callback(tasks.close)
+        if supervisor is None and project.config.model_training.enabled:
+            from potato.training.runs import open_supervisor
+
+            supervisor = open_supervisor(project, database, writer, notifier, tasks)
+            supervisor.start()
+            closing.callback(supervisor.close)
+        site = Site(project, database, writer, sessions, notifier, tasks, supervisor, clock)
+        closing.callback(site.close)
+        closing.callback(notifier.close)
+        yield site
+
+
+def _secret(database: Database) -> str:
+    with database.write() as connection:
+        secret = facts.get(connection, "cookie_secret")
+        if secret is None:
+            secret = new_secret()
+            facts.put(connection, "cookie_secret", secret)
+    return str(secret)

@@ -1,0 +1,180 @@
+"""Who is asking: an annotator, an admin, or neither."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from potato.errors import PotatoError
+from potato.web.site import Site, site_of
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class NotSignedIn(PotatoError):
+    """Nobody is signed in. What the page holds is kept there."""
+
+    code = "not_signed_in"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("You are not signed in", hint="Sign in with your name; answers not yet saved are sent then.")
+
+
+class NotAdmin(PotatoError):
+    """The request carries no admin right."""
+
+    code = "not_admin"
+    status = 401
+
+    def __init__(self, key_is_set: bool) -> None:
+        set_one = "Set `admin_api_key` in the project file and start the server again."
+        enter = "Enter the admin key at /admin, or send it in the header X-API-Key."
+        super().__init__("This needs the admin key", hint=enter if key_is_set else set_one)
+
+
+class WrongAdminKey(PotatoError):
+    """An admin key was given, and it is not the project's."""
+
+    code = "wrong_admin_key"
+    status = 401
+
+    def __init__(self) -> None:
+        super().__init__("This is not the project's admin key", hint="It is `admin_api_key` in the project file.")
+
+
+class CrossOrigin(PotatoError):
+    """A page of another origin tried to change something with this browser's session."""
+
+    code = "cross_origin"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__("This request did not come from a page of this server, so nothing was changed")
+
+
+@dataclass(frozen=True)
+class User:
+    """An annotator who is signed in."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Admin:
+    """An admin; `name` is what a run records as who started it."""
+
+    name: str
+    by_session: bool
+
+
+def user_of(request: Request) -> User | None:
+    """The annotator who is signed in, if any."""
+    value = site_of(request).sessions.read(request, "annotator")
+    return User(value["id"], value["name"]) if value else None
+
+
+def current_user(request: Request) -> User:
+    """The annotator who is signed in. Raises `NotSignedIn`, or `CrossOrigin` for a change asked for from elsewhere."""
+    user = user_of(request)
+    if user is None:
+        raise NotSignedIn
+    check_origin(request)
+    return user
+
+
+def sign_in(request: Request, response: Response, user: User) -> None:
+    """Remember `user` in the browser that gets `response`."""
+    site_of(request).sessions.write(request, response, "annotator", {"id": user.id, "name": user.name})
+
+
+def admin_of(request: Request) -> Admin | None:
+    """The admin who asks, if it is one. Raises `WrongAdminKey` for a key that is not the project's."""
+    site = site_of(request)
+    given = request.headers.get("x-api-key")
+    if given is not None:
+        check_key(site, given)
+        return Admin("api", by_session=False)
+    if site.admin_key is not None and site.sessions.read(request, "admin", site.admin_key):
+        return Admin("admin", by_session=True)
+    if site.project.config.debug and is_local(request):
+        return Admin("debug", by_session=False)
+    return None
+
+
+def require_admin(request: Request) -> Admin:
+    """The admin who asks. Raises `NotAdmin`, `WrongAdminKey` or `CrossOrigin`."""
+    admin = admin_of(request)
+    if admin is None:
+        raise NotAdmin(site_of(request).admin_key is not None)
+    if "x-api-key" not in request.headers:
+        check_origin(request, strict=admin.by_session)
+    return admin
+
+
+def check_key(site: Site, given: str) -> None:
+    """Compare in constant time. Raises `WrongAdminKey`, also where the project has no key."""
+    wanted = site.admin_key
+    if wanted is None or not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+        raise WrongAdminKey
+
+
+def sign_in_admin(request: Request, response: Response) -> None:
+    """Give the browser that gets `response` an admin session; it ends when the key changes."""
+    site = site_of(request)
+    site.sessions.write(request, response, "admin", True, site.admin_key or "")
+
+
+def check_origin(request: Request, *, strict: bool = True) -> None:
+    """Let a state-changing request pass only from a page of this server. Raises `CrossOrigin`.
+
+    Browsers say where a request comes from in `Sec-Fetch-Site`, or at least in `Origin`. One that says neither is no
+    browser; it passes where `strict` is off, that is, where no cookie gave the right.
+    """
+    if request.method in SAFE_METHODS:
+        return
+    fetch_site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if fetch_site is not None:
+        same = fetch_site in ("same-origin", "none")
+    elif origin is not None:
+        same = urlsplit(origin).netloc.lower() in _own_hosts(request)
+    else:
+        same = not strict
+    if not same:
+        raise CrossOrigin
+
+
+def is_local(request: Request) -> bool:
+    """Whether the request comes from this machine itself: not through a proxy, and under a name of this machine's."""
+    if request.client is None or any(name in request.headers for name in ("x-forwarded-for", "forwarded", "x-real-ip")):
+        return False
+    return _is_loopback(request.client.host) and _is_loopback(request.url.hostname or "")
+
+
+def _own_hosts(request: Request) -> set[str]:
+    hosts = (request.headers.get("host", ""), request.headers.get("x-forwarded-host", ""))
+    return {host.lower() for host in hosts if host}
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+UserDep = Annotated[User, Depends(current_user)]
+"""The annotator who is signed in, as a parameter of a route."""
+
+AdminDep = Annotated[Admin, Depends(require_admin)]
+"""The admin who asks, as a parameter of a route."""

@@ -1,0 +1,120 @@
+"""Templates, and addresses that hold under any prefix."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from potato.store.clock import from_text
+from potato.web.site import site_of
+
+HERE = Path(__file__).parent
+
+
+def render(
+    request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
+) -> HTMLResponse:
+    """The page `template` with `context`; `url`, `project`, `now` and the filters below are there in every template."""
+    site = site_of(request)
+    page = environment().get_template(template)
+    html = page.render(
+        request=request,
+        project=site.project,
+        site_tag=site.sessions.tag,
+        now=site.clock(),
+        url=lambda name, **params: url(request, name, **params),
+        static=lambda path: url(request, "static", path=path),
+        **context,
+    )
+    return HTMLResponse(html.encode("utf-8", "replace"), status_code=status, headers=dict(headers or {}))
+
+
+def url(request: Request, name: str, **params: Any) -> str:
+    """The address of the route `name` as seen from the page that is asked for, such as `../static/potato.css`.
+
+    It names neither host nor prefix, so it holds behind any proxy.
+    """
+    target = str(request.app.url_path_for(name, **params))
+    folder = posixpath.dirname(_own_path(request)) or "/"
+    relative = posixpath.relpath(target, folder)
+    if target.endswith("/") and relative != ".":
+        relative += "/"
+    return "./" if relative == "." else relative
+
+
+def go(request: Request, name: str, **params: Any) -> RedirectResponse:
+    """Send the browser to the route `name` by GET."""
+    return RedirectResponse(url(request, name, **params), status_code=303)
+
+
+def _own_path(request: Request) -> str:
+    path, root = str(request.scope["path"]), str(request.scope.get("root_path", ""))
+    return path[len(root) :] if root and path.startswith(root) else path
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The templates. A name that a page was not given is an error, never an empty string."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(exact=exact, number=number, percent=percent, score=score, ago=ago, duration=duration)
+    return made
+
+
+def exact(text: str) -> Markup:
+    """`text` such that the browser's text node equals it: HTML would turn a carriage return into a line feed."""
+    return Markup(str(escape(text)).replace("\r", "&#13;").replace("\0", "\ufffd"))  # noqa: S704 - escaped just before
+
+
+def number(value: float | None) -> str:
+    """`12,345`; a dash for nothing."""
+    return "–" if value is None else f"{value:,}"
+
+
+def percent(value: float | None) -> str:
+    """`87 %` with a no-break space; a dash for nothing."""
+    return "–" if value is None else f"{value * 100:.0f}\u00a0%"
+
+
+def score(value: float | None) -> str:
+    """`0.913`; a dash for what is undefined."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def ago(moment: str | datetime | None, now: datetime) -> str:
+    """`2 minutes ago`; a dash for never."""
+    if moment is None:
+        return "–"
+    seconds = (now - (from_text(moment) if isinstance(moment, str) else moment)).total_seconds()
+    if seconds < 45:
+        return "just now"
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= size or unit == "minute":
+            count = max(1, int(seconds // size))
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    raise AssertionError("unreachable: the last unit always answers")
+
+
+def duration(seconds: float | None) -> str:
+    """`4 min 12 s`; a dash for nothing."""
+    if seconds is None:
+        return "–"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,76 @@
+"""Signed cookies: who is signed in, without a table of sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from typing import Any
+
+from itsdangerous import BadData, URLSafeSerializer, URLSafeTimedSerializer
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+DAY = 24 * 60 * 60
+LIFETIMES = {"annotator": 30 * DAY, "admin": DAY // 2}
+
+
+def new_secret() -> str:
+    """A secret that signs a project's cookies; kept in its store."""
+    return secrets.token_hex(32)
+
+
+class Sessions:
+    """Makes and reads the cookies of one project.
+
+    A cookie's name carries a tag of the secret, because browsers share cookies between ports: two projects on one
+    machine do not sign each other's people out. No `Path` is set: a browser then takes the folder of the address that
+    set the cookie, which is right under any prefix that a proxy adds.
+    """
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+        self.tag = hashlib.sha256(secret.encode()).hexdigest()[:8]
+
+    def read(self, connection: HTTPConnection, role: str, stamp: str = "") -> Any:
+        """What `write` put into the cookie of `role`; None when there is none, it has aged, or it was tampered with."""
+        cookie = connection.cookies.get(self._name(role))
+        if cookie is None:
+            return None
+        try:
+            return self._serializer(role, stamp).loads(cookie, max_age=LIFETIMES[role])
+        except BadData:
+            return None
+
+    def write(self, connection: HTTPConnection, response: Response, role: str, value: Any, stamp: str = "") -> None:
+        """Sign `value` into the cookie of `role`. A session ends when `stamp`, such as the admin key, changes."""
+        response.set_cookie(
+            self._name(role),
+            self._serializer(role, stamp).dumps(value),
+            max_age=LIFETIMES[role],
+            path=None,
+            httponly=True,
+            samesite="lax",
+            secure=connection.url.scheme == "https",
+        )
+
+    def clear(self, response: Response, role: str) -> None:
+        """Sign out. Answered from the same folder as the sign-in was."""
+        response.set_cookie(self._name(role), "", max_age=0, path=None, httponly=True, samesite="lax")
+
+    def sign(self, purpose: str, value: Any) -> str:
+        """`value` as text that a page may carry and give back unchanged."""
+        return str(URLSafeSerializer(self._secret, salt=purpose, serializer=json).dumps(value))
+
+    def unsign(self, purpose: str, text: str) -> Any:
+        """What `sign` was given, or None for text that this project did not sign."""
+        try:
+            return URLSafeSerializer(self._secret, salt=purpose, serializer=json).loads(text)
+        except BadData:
+            return None
+
+    def _name(self, role: str) -> str:
+        return f"potato_{self.tag}_{role}"
+
+    def _serializer(self, role: str, stamp: str) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer(self._secret, salt=f"{role}:{stamp}")

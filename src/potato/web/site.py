@@ -1,0 +1,81 @@
+"""What every request reaches: the project, its store, and the services that run beside the pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from potato.project import Project
+from potato.store import Connection, Database, Writer
+from potato.store.clock import Clock, to_text, utc_now
+from potato.web.session import Sessions
+
+if TYPE_CHECKING:
+    from potato.tasks import TaskRunner
+    from potato.training.runs.notifier import Notifier
+    from potato.training.runs.supervisor import Supervisor
+
+T = TypeVar("T")
+
+READERS = 4
+"""Threads that read the store for requests; each holds a connection only while a function of it runs."""
+
+
+@dataclass
+class Site:
+    """One served project. Handlers are async and touch the store only through `read` and `write`."""
+
+    project: Project
+    database: Database
+    writer: Writer
+    sessions: Sessions
+    notifier: Notifier
+    tasks: TaskRunner
+    supervisor: Supervisor | None = None
+    clock: Clock = utc_now
+    _readers: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(READERS, thread_name_prefix="store-reader"), repr=False
+    )
+
+    async def read(self, function: Callable[[Connection], T]) -> T:
+        """What `function(connection)` gives on one snapshot of the store; the event loop does not wait for it."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, function)
+
+    async def write(self, function: Callable[[Connection], T]) -> T:
+        """What `function(connection)` gives, once its effect is on disk. A caller that leaves does not undo it."""
+        return await asyncio.shield(asyncio.wrap_future(self.writer.submit(function)))
+
+    def now(self) -> str:
+        """The present time as the store keeps it."""
+        return to_text(self.clock())
+
+    @cached_property
+    def admin_key(self) -> str | None:
+        """The project's admin key in clear text."""
+        key = self.project.config.admin_api_key
+        return key.get_secret_value() if key else None
+
+    def close(self) -> None:
+        """End the reading threads. The writer and the database belong to whoever opened them."""
+        self._readers.shutdown(wait=True)
+
+    def _read(self, function: Callable[[Connection], T]) -> T:
+        with self.database.read() as connection:
+            return function(connection)
+
+
+def site_of(connection: HTTPConnection) -> Site:
+    """The site that a request is for."""
+    site: Site = connection.app.state.site
+    return site
+
+
+SiteDep = Annotated[Site, Depends(site_of)]
+"""The site, as a parameter of a route."""
