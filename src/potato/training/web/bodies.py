@@ -110,7 +110,8 @@ class RunBody(Body):
     trainer: str
     schemas: list[str]
     params: dict[str, Any]
-    trigger: Literal["manual", "api", "auto"]
+    trigger: str
+    """`manual`, `api` or `auto`."""
     started_by: str | None = None
     backend: str
     backend_type: str
@@ -130,8 +131,10 @@ class RunBody(Body):
     artifact_uri: str | None = None
     error: RunError | None = None
     warnings: list[str] = []
-    live: list[str] = []
-    """The schemes whose pre-labels are this run's."""
+    live_schemas: list[str] = []
+    """The schemes whose pre-labels are this run's at present."""
+    live_prelabels: int = 0
+    """How many of its pre-labels annotators may see."""
 
 
 class Accepted(Body):
@@ -191,8 +194,8 @@ class Withdrawn(Body):
     """The pre-labels of the run are no longer shown."""
 
     run_id: str
-    schemas: list[str]
-    """The schemes that showed them until now."""
+    withdrawn: int
+    """How many were shown until now."""
 
 
 class BackendBody(Body):
@@ -205,6 +208,8 @@ class BackendBody(Body):
     """As the menu Runs on shows it."""
     default: bool
     """Whether runs go there unless they say otherwise."""
+    available: bool
+    """Whether this version can run anything there."""
 
 
 class Backends(Body):
@@ -290,5 +295,3 @@ class Status(Body):
     """The run that executes."""
     queue: list[RunBody]
     """Those that wait, first first."""
-    finished: int
-    """How many runs have ended."""

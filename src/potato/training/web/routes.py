@@ -1,0 +1,20 @@
+"""Every route of training: the pages, the API under them, and the API's document."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from potato.training.web import catalogue, files, openapi, pages, runs
+
+PREFIX = "/admin/training"
+
+api = APIRouter()
+"""The API alone: what the OpenAPI document covers."""
+
+for _part in (runs, catalogue, files):
+    api.include_router(_part.router, prefix=f"{PREFIX}/api")
+
+router = APIRouter()
+router.include_router(pages.router, prefix=PREFIX, include_in_schema=False)
+router.include_router(api)
+router.include_router(openapi.router_for(api))
