@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import json
 import signal
 import socket
@@ -31,6 +32,8 @@ class DemoFailed(Exception):
 def main() -> int:
     """Run the demo; 0 when all was shown."""
     options = _options()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a pipe shows each line as it comes, too
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with _server(options.project, options.port or _free_port()) as address:
