@@ -1,1 +1,5 @@
-"""Child processes that do the long work, so that the server never does."""
+"""Long Python work in one warm child process at low priority, so that pages keep their response times."""
+
+from potato.tasks.runner import TaskCrashed, TaskRefused, TaskRunner
+
+__all__ = ["TaskCrashed", "TaskRefused", "TaskRunner"]

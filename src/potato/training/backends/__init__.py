@@ -1,0 +1,27 @@
+"""Where a run executes: each type of backend behind one small interface."""
+
+from potato.training.backends.base import (
+    Backend,
+    BackendNotAvailable,
+    CheckReport,
+    Ended,
+    Execution,
+    Job,
+    UnknownBackend,
+)
+from potato.training.backends.menu import BackendInfo, backend_type, describe
+from potato.training.backends.registry import open_backend
+
+__all__ = [
+    "Backend",
+    "BackendInfo",
+    "BackendNotAvailable",
+    "CheckReport",
+    "Ended",
+    "Execution",
+    "Job",
+    "UnknownBackend",
+    "backend_type",
+    "describe",
+    "open_backend",
+]

@@ -1,0 +1,75 @@
+"""What a bundle is made of: labels, skips and items, read in one transaction, so that they belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, exists, func, select
+
+from potato.store.tables import annotations, assignments, items
+
+_PIECE = 2000
+
+
+class LabelRow(NamedTuple):
+    """One annotator's answer as it is stored; `user` is a number, never a name."""
+
+    item: int
+    user: int
+    scheme: str
+    value: Any
+
+
+class CorpusItem(NamedTuple):
+    """An item as a bundle needs it."""
+
+    seq: int
+    id: str
+    text: str
+    fields: dict[str, Any]
+    group: str
+
+
+def count_labels(connection: Connection, schemes: Sequence[str]) -> int:
+    """How many answers there are to these schemes."""
+    query = select(func.count()).select_from(annotations).where(annotations.c.scheme.in_(schemes))
+    return int(connection.execute(query).scalar_one())
+
+
+def labels(connection: Connection, scheme: str) -> Iterator[LabelRow]:
+    """The answers to a scheme by item; those of an annotator who skipped the item afterwards are left out."""
+    skipped = exists().where(
+        assignments.c.item == annotations.c.item,
+        assignments.c.user == annotations.c.user,
+        assignments.c.state == "skipped",
+    )
+    query = (
+        select(annotations.c.item, annotations.c.user, annotations.c.scheme, annotations.c.value)
+        .where(annotations.c.scheme == scheme, ~skipped)
+        .order_by(annotations.c.item, annotations.c.user)
+    )
+    for row in connection.execute(query.execution_options(yield_per=_PIECE)):
+        yield LabelRow(row.item, row.user, row.scheme, row.value)
+
+
+def skipped_items(connection: Connection) -> set[int]:
+    """The items that any annotator has skipped."""
+    query = select(assignments.c.item).where(assignments.c.state == "skipped").distinct()
+    return set(connection.execute(query).scalars())
+
+
+def groups(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
+    """Item → its group, for those items."""
+    found: dict[int, str] = {}
+    for start in range(0, len(numbers), _PIECE):
+        query = select(items.c.seq, items.c.grp).where(items.c.seq.in_(numbers[start : start + _PIECE]))
+        found.update((row.seq, row.grp) for row in connection.execute(query))
+    return found
+
+
+def all_items(connection: Connection) -> Iterator[CorpusItem]:
+    """Every item, in the order of the data files, streamed."""
+    query = select(items.c.seq, items.c.id, items.c.text, items.c.fields, items.c.grp).order_by(items.c.seq)
+    for row in connection.execute(query.execution_options(yield_per=_PIECE)):
+        yield CorpusItem(row.seq, row.id, row.text, row.fields, row.grp)

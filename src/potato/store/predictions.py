@@ -1,0 +1,174 @@
+"""Predictions: what models said of items, whose are shown, and what keeps the others back.
+
+Rows are keyed by run and invisible until `live_runs` points at their run; that one pointer is what makes taking in a
+file, replacing a model and withdrawing atomic.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, func, insert, select, tuple_
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+
+from potato.errors import PotatoError
+from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
+
+
+class DoublePrediction(PotatoError):
+    """A predictions file says something twice of the same item and scheme."""
+
+    code = "predictions_refused"
+    status = 400
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One prediction as it is stored. `gate` names what keeps it from being shown; None: it may be shown."""
+
+    item: int
+    scheme: str
+    payload: Any
+    confidence: float | None
+    probabilities: dict[str, float] | None
+    gate: str | None
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A pre-label as a page shows it."""
+
+    run_id: str
+    model_version: str
+    payload: Any
+    confidence: float | None
+
+
+@dataclass(frozen=True)
+class Target:
+    """An item that a prediction is about: its `seq`, its group, and whether any run trained on that group."""
+
+    seq: int
+    group: str
+    trained: bool
+
+
+def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
+    """The pre-labels to show for an item, by scheme: the one supplier for every page.
+
+    What a run has trained on, or a reviewer has rejected, since the pre-label was made is looked at again here.
+    """
+    trained = exists().where(trained_groups.c.scheme == predictions.c.scheme, trained_groups.c.grp == items.c.grp)
+    query = (
+        select(
+            predictions.c.scheme,
+            predictions.c.run_id,
+            predictions.c.payload,
+            predictions.c.confidence,
+            runs.c.model_version,
+        )
+        .join(live_runs, (live_runs.c.scheme == predictions.c.scheme) & (live_runs.c.run_id == predictions.c.run_id))
+        .join(runs, runs.c.run_id == predictions.c.run_id)
+        .join(items, items.c.seq == predictions.c.item)
+        .where(predictions.c.item == item, predictions.c.gate.is_(None), ~trained)
+    )
+    return {
+        row.scheme: Suggestion(row.run_id, row.model_version or row.run_id, row.payload, row.confidence)
+        for row in connection.execute(query).all()
+        if (item, answer_key(row.payload)) not in rejected(connection, row.scheme, [item])
+    }
+
+
+def live(connection: Connection) -> dict[str, str]:
+    """Scheme → the run whose pre-labels are shown."""
+    return {row.scheme: row.run_id for row in connection.execute(select(live_runs.c.scheme, live_runs.c.run_id))}
+
+
+def set_live(connection: Connection, run_id: str, schemes: Iterable[str], at: str) -> None:
+    """Show this run's pre-labels for these schemes, in place of whichever run's were shown."""
+    for scheme in schemes:
+        connection.execute(delete(live_runs).where(live_runs.c.scheme == scheme))
+        connection.execute(insert(live_runs).values(scheme=scheme, run_id=run_id, since=at))
+
+
+def withdraw(connection: Connection, run_id: str) -> int:
+    """Show none of this run's pre-labels any more; how many were shown. No earlier run's come back."""
+    shown = connection.execute(
+        select(func.count())
+        .select_from(predictions)
+        .join(live_runs, (live_runs.c.scheme == predictions.c.scheme) & (live_runs.c.run_id == predictions.c.run_id))
+        .where(predictions.c.run_id == run_id, predictions.c.gate.is_(None))
+    ).scalar_one()
+    connection.execute(delete(live_runs).where(live_runs.c.run_id == run_id))
+    return int(shown)
+
+
+def add(connection: Connection, run_id: str, rows: Sequence[Stored]) -> None:
+    """Store predictions of a run. Raises `DoublePrediction` where one is there already."""
+    if not rows:
+        return
+    values = [{"run_id": run_id, **vars(row)} for row in rows]
+    try:
+        connection.execute(insert(predictions), values)
+    except IntegrityError as error:
+        raise DoublePrediction(
+            "the predictions file says something twice of the same item and scheme; nothing of it was taken in"
+        ) from error
+
+
+def count(connection: Connection, run_id: str) -> int:
+    """How many predictions of a run are stored."""
+    query = select(func.count()).select_from(predictions).where(predictions.c.run_id == run_id)
+    return int(connection.execute(query).scalar_one())
+
+
+def remove_some(connection: Connection, run_id: str, limit: int) -> int:
+    """Delete up to `limit` predictions of a run; how many were."""
+    keys = (
+        select(predictions.c.run_id, predictions.c.scheme, predictions.c.item)
+        .where(predictions.c.run_id == run_id)
+        .limit(limit)
+    )
+    key = tuple_(predictions.c.run_id, predictions.c.scheme, predictions.c.item)
+    return connection.execute(delete(predictions).where(key.in_(keys))).rowcount
+
+
+def runs_with_predictions(connection: Connection) -> set[str]:
+    """The ids of the runs that have any prediction stored."""
+    found: set[str] = set()
+    query = select(runs.c.run_id).where(exists().where(predictions.c.run_id == runs.c.run_id))
+    found.update(connection.execute(query).scalars())
+    return found
+
+
+def targets(connection: Connection, scheme: str, ids: Sequence[str]) -> dict[str, Target]:
+    """The items of these ids that are in the store, for predictions of a scheme."""
+    trained = exists().where(trained_groups.c.scheme == scheme, trained_groups.c.grp == items.c.grp)
+    query = select(items.c.id, items.c.seq, items.c.grp, trained.label("trained")).where(items.c.id.in_(ids))
+    return {row.id: Target(row.seq, row.grp, bool(row.trained)) for row in connection.execute(query)}
+
+
+def rejected(connection: Connection, scheme: str, numbers: Sequence[int]) -> set[tuple[int, str]]:
+    """What reviewers rejected for these items: the item and the answer, in the form of `answer_key`."""
+    query = select(verdicts.c.item, verdicts.c.payload).where(
+        verdicts.c.scheme == scheme, verdicts.c.item.in_(numbers), verdicts.c.verdict == "reject"
+    )
+    return {(row.item, answer_key(row.payload)) for row in connection.execute(query)}
+
+
+def answer_key(payload: Any) -> str:
+    """A payload as text, equal for equal answers."""
+    return json.dumps(payload, ensure_ascii=True, sort_keys=True)
+
+
+def record_trained(connection: Connection, run_id: str, scheme: str, groups: Sequence[str]) -> None:
+    """Note that a run trains on these groups. A group that any run has trained on stays noted."""
+    if not groups:
+        return
+    values = [{"scheme": scheme, "grp": group, "run_id": run_id} for group in groups]
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    connection.execute(dialect.insert(trained_groups).on_conflict_do_nothing(), values)

@@ -1,0 +1,32 @@
+"""The tasks by name. Each is `module:function`, so that this package imports nothing above it; the function takes
+`(project, database, args)` and returns JSON. Repeating a task must be harmless: its process may die at any instant."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from potato.project import Project
+from potato.store import Database
+
+Task = Callable[[Project, Database, dict[str, Any]], Any]
+
+TASKS = {
+    "training.build": "potato.training.bundle.task:build",
+    "training.evaluate": "potato.training.results.task:evaluate",
+    "training.tidy": "potato.training.results.task:tidy",
+}
+
+
+def find(name: str) -> Task:
+    """The function of that task, imported. Raises `KeyError` for a name that is not there."""
+    module, _, attribute = TASKS[name].partition(":")
+    task: Task = getattr(importlib.import_module(module), attribute)
+    return task
+
+
+def warm() -> None:
+    """Import every task, so that none waits for it later."""
+    for name in TASKS:
+        find(name)

@@ -1,0 +1,164 @@
+"""Writes a bundle: the same labels give the same bytes and the same digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from potato.project import Project
+from potato.schemes import Answer
+from potato.store import Connection, Database, corpus
+from potato.store.corpus import CorpusItem
+from potato.training.bundle.enough import require_enough
+from potato.training.bundle.gathering import Gathered, gather
+from potato.training.bundle.splits import split_of
+from potato.training.bundle.warnings import warnings_of
+from potato.training.contract.bundle import FORMAT, SPLITS
+from potato.training.contract.files import sha256_file, sync_folder, write_json
+from potato.training.trainers.base import TrainerInfo
+
+
+@dataclass
+class Built:
+    """What became of a bundle. `trained` maps each scheme to the groups whose labels are in its training split;
+    `targets` counts them by scheme and split, and by label."""
+
+    digest: str = ""
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
+    warnings: list[str] = field(default_factory=list)
+    trained: dict[str, set[str]] = field(default_factory=dict)
+    answers: dict[str, dict[str, list[Answer]]] = field(default_factory=dict)
+    skipped: int = 0
+
+
+def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequence[str], folder: Path) -> Built:
+    """Write the bundle of these schemes' labels, as they are at one instant, to `folder`, replacing what is there.
+
+    Raises `NotEnoughLabels`; then there is no bundle.
+    """
+    beside = folder.with_name(folder.name + ".part")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    with database.read() as connection:
+        gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
+        built = _write_items(connection, project, gathered, beside)
+    for entry in gathered:
+        require_enough(info, entry.scheme, built.answers[entry.scheme.name]["train"])
+    built.warnings = warnings_of(project, gathered, built.answers, built.counts)
+    _write_manifest(project, gathered, built, beside)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(beside, folder)
+    sync_folder(str(folder.parent))
+    return built
+
+
+def _write_items(connection: Connection, project: Project, gathered: Sequence[Gathered], folder: Path) -> Built:
+    built = Built()
+    for entry in gathered:
+        built.trained[entry.scheme.name] = set()
+        built.answers[entry.scheme.name] = {split: [] for split in SPLITS}
+    skipped = corpus.skipped_items(connection)
+    settings = project.config.model_training
+    with ExitStack() as stack:
+        files = {split: stack.enter_context((folder / f"{split}.jsonl").open("wb")) for split in SPLITS}
+        for item in corpus.all_items(connection):
+            targets = {entry.scheme.name: entry.targets[item.seq] for entry in gathered if item.seq in entry.targets}
+            answered = targets or any(item.seq in entry.votes for entry in gathered)
+            if item.seq in skipped and not answered:
+                built.skipped += 1
+                continue
+            split = split_of(item.group, settings.split_seed, settings.splits)
+            if targets:
+                _put(files, built, split, _labelled(item, targets, gathered))
+                _note(built, item, split, targets)
+            if settings.writeback.include_unlabeled and _is_to_predict(targets, split, gathered):
+                _put(files, built, "predict", _plain(item))
+        for file in files.values():
+            file.flush()
+            os.fsync(file.fileno())
+    return built
+
+
+def _is_to_predict(targets: dict[str, Answer], split: str, gathered: Sequence[Gathered]) -> bool:
+    """Items without a label; and training items that lack one for some scheme, as the worker predicts val and test
+    anyway."""
+    return not targets or (split == "train" and len(targets) < len(gathered))
+
+
+def _put(files: dict[str, BinaryIO], built: Built, split: str, record: dict[str, Any]) -> None:
+    line = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    files[split].write(line.encode("utf-8", "surrogatepass") + b"\n")
+    built.counts[split] += 1
+
+
+def _note(built: Built, item: CorpusItem, split: str, targets: dict[str, Answer]) -> None:
+    for name, answer in targets.items():
+        built.answers[name][split].append(answer)
+        if split == "train":
+            built.trained[name].add(item.group)
+
+
+def _plain(item: CorpusItem) -> dict[str, Any]:
+    return {"id": item.id, "text": item.text, "media": {}, "fields": item.fields}
+
+
+def _labelled(item: CorpusItem, targets: dict[str, Answer], gathered: Sequence[Gathered]) -> dict[str, Any]:
+    votes = {entry.scheme.name: entry.votes[item.seq] for entry in gathered if item.seq in entry.votes}
+    annotators = {name: sum(count for _, count in pairs) for name, pairs in votes.items()}
+    return {**_plain(item), "targets": targets, "votes": votes, "annotators": annotators}
+
+
+def _write_manifest(project: Project, gathered: Sequence[Gathered], built: Built, folder: Path) -> None:
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "project": project.config.annotation_task_name,
+        "modality": "text",
+        "schemas": {entry.scheme.name: _schema(entry, built) for entry in gathered},
+        "splits": built.counts,
+        "counts": {entry.scheme.name: _counts(entry, built) for entry in gathered} | {"skipped_items": built.skipped},
+        "warnings": built.warnings,
+    }
+    built.digest = manifest["digest"] = digest_of(folder, (f"{split}.jsonl" for split in SPLITS), manifest)
+    write_json(str(folder / "manifest.json"), manifest)
+
+
+def digest_of(folder: Path, names: Iterable[str], manifest: dict[str, Any]) -> str:
+    """SHA-256 over path, length and SHA-256 of the bundle's files, and over its manifest without the digest."""
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        path = folder / name
+        digest.update(f"{name}\0{path.stat().st_size}\0{sha256_file(str(path))}\n".encode())
+    rest = {key: value for key, value in manifest.items() if key != "digest"}
+    digest.update(json.dumps(rest, ensure_ascii=True, sort_keys=True).encode())
+    return digest.hexdigest()
+
+
+def _schema(entry: Gathered, built: Built) -> dict[str, Any]:
+    return {
+        "kind": entry.scheme.kind.value,
+        "description": entry.scheme.description,
+        "labels": entry.scheme.label_names(),
+        "classes": entry.classes(built.answers[entry.scheme.name]["train"]),
+    }
+
+
+def _counts(entry: Gathered, built: Built) -> dict[str, Any]:
+    by_split = {split: answers for split, answers in built.answers[entry.scheme.name].items() if split != "predict"}
+    return {
+        "items": {split: len(answers) for split, answers in by_split.items()},
+        "labels": {split: _by_label(answers) for split, answers in by_split.items()},
+        "ties": entry.ties,
+        "orphans": entry.orphans,
+    }
+
+
+def _by_label(answers: Sequence[Answer]) -> dict[str, int]:
+    return dict(Counter(name for answer in answers for name in (answer if isinstance(answer, list) else [str(answer)])))

@@ -1,0 +1,74 @@
+"""From annotators' answers to one target an item."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from potato.agreement.resolution import resolve
+from potato.project import Project
+from potato.schemes import Answer, InvalidAnswer, Kind, Scheme
+from potato.store import Connection, corpus
+from potato.store.corpus import LabelRow
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The labels of one scheme.
+
+    `targets` maps an item's `seq` to its one answer, `votes` to `[answer, count]` pairs, most frequent first.
+    `ties` items had annotators exactly divided; `orphans` answers were of labels that the project no longer has.
+    """
+
+    scheme: Scheme
+    targets: dict[int, Answer]
+    votes: dict[int, list[list[Any]]]
+    ties: int
+    orphans: int
+
+    def classes(self, answers: Iterable[Answer]) -> list[str]:
+        """The labels that these answers use, in the project's order."""
+        used = {name for answer in answers for name in _names(self.scheme, answer)}
+        return [name for name in self.scheme.label_names() if name in used]
+
+
+def gather(connection: Connection, project: Project, scheme: Scheme) -> Gathered:
+    """The labels of a scheme as they are now. Raises `UnresolvableKind`."""
+    given, orphans = _parsed(scheme, corpus.labels(connection, scheme.name))
+    resolved = resolve(scheme.kind, given, project.config.model_training.aggregation)
+    targets = {int(str(item)): _ordered(scheme, answer) for item, answer in resolved.answers.items()}
+    return Gathered(scheme, targets, _votes(given), resolved.ties, orphans)
+
+
+def _parsed(scheme: Scheme, rows: Iterable[LabelRow]) -> tuple[list[tuple[int, int, Answer]], int]:
+    given: list[tuple[int, int, Answer]] = []
+    orphans = 0
+    for row in rows:
+        try:
+            given.append((row.item, row.user, scheme.parse(row.value)))
+        except InvalidAnswer:
+            orphans += 1
+    return given, orphans
+
+
+def _ordered(scheme: Scheme, answer: Answer) -> Answer:
+    """A multilabel answer in the project's order of labels; others are as they are."""
+    return scheme.parse(answer) if scheme.kind is Kind.MULTILABEL else answer
+
+
+def _votes(given: Sequence[tuple[int, int, Answer]]) -> dict[int, list[list[Any]]]:
+    counts: dict[int, Counter[Any]] = {}
+    for item, _, answer in given:
+        counts.setdefault(item, Counter())[tuple(answer) if isinstance(answer, list) else answer] += 1
+    return {item: _pairs(counter) for item, counter in counts.items()}
+
+
+def _pairs(counter: Counter[Any]) -> list[list[Any]]:
+    pairs = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    return [[list(answer) if isinstance(answer, tuple) else answer, count] for answer, count in pairs]
+
+
+def _names(scheme: Scheme, answer: Answer) -> list[str]:
+    return list(answer) if scheme.kind is Kind.MULTILABEL else [str(answer)]

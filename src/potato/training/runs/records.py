@@ -1,0 +1,58 @@
+"""The one way in which the server changes a run's row: through the writer, telling whoever watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from potato.store import Connection, Database, Writer
+from potato.store import runs as rows
+from potato.store.clock import Clock, to_text
+from potato.store.runs import Run, State
+from potato.training.runs.notifier import Notifier
+
+T = TypeVar("T")
+
+
+class Records:
+    """Reads and writes runs. A write returns once it is on disk; then the run's topics are published."""
+
+    def __init__(self, database: Database, writer: Writer, notifier: Notifier, clock: Clock) -> None:
+        self.database = database
+        self.notifier = notifier
+        self.clock = clock
+        self._writer = writer
+
+    def now(self) -> str:
+        """The present time as the store has it."""
+        return to_text(self.clock())
+
+    def get(self, run_id: str) -> Run:
+        """The run. Raises `UnknownRun`."""
+        with self.database.read() as connection:
+            return rows.get_or_raise(connection, run_id)
+
+    def read(self, function: Callable[[Connection], T]) -> T:
+        """What `function` finds in a read-only transaction."""
+        with self.database.read() as connection:
+            return function(connection)
+
+    def write(self, run_id: str, function: Callable[[Connection], T], listed: bool = True) -> T:
+        """Run `function` as one transaction, then publish the run, and the list of runs where `listed`."""
+        answer = self._writer.call(function)
+        self.publish(run_id, listed)
+        return answer
+
+    def publish(self, run_id: str, listed: bool = True) -> None:
+        """Tell whoever watches the run, and the list of runs where `listed`."""
+        self.notifier.publish(f"run:{run_id}")
+        if listed:
+            self.notifier.publish("runs")
+
+    def transition(self, run_id: str, to: State, **fields: Any) -> Run:
+        """Bring the run into a state, with fields. Raises `NotAllowed`."""
+        return self.write(run_id, lambda connection: rows.transition(connection, run_id, to, **fields))
+
+    def amend(self, run_id: str, **fields: Any) -> None:
+        """Write fields other than the state."""
+        self.write(run_id, lambda connection: rows.amend(connection, run_id, **fields))

@@ -1,0 +1,242 @@
+"""The supervisor: takes requests for runs, and sees them through one at a time, in order."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from potato.errors import PotatoError
+from potato.project import Project
+from potato.store import Connection, predictions
+from potato.store import runs as rows
+from potato.store.runs import FINISHED, GOING, Run, State
+from potato.tasks import TaskRunner
+from potato.training.backends import Backend, BackendInfo, CheckReport, describe, open_backend
+from potato.training.bundle.preflight import preflight
+from potato.training.runs.course import Course, Stopped
+from potato.training.runs.folder import RunFolder
+from potato.training.runs.log import RunLog
+from potato.training.runs.records import Records
+from potato.training.runs.request import Order, RunRequest, resolve
+from potato.training.runs.timing import Timing
+
+_log = logging.getLogger("potato.runs")
+
+
+class RunIsOver(PotatoError):
+    """The run has ended already; there is nothing to cancel."""
+
+    code = "run_is_over"
+    status = 409
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the supervisor is at: the run that is going, and those that wait, the next one first."""
+
+    going: Run | None
+    queued: Sequence[Run]
+
+    def as_json(self) -> dict[str, Any]:
+        """The status in the API's shape."""
+        return {
+            "going": self.going.run_id if self.going else None,
+            "step": self.going.step if self.going else "",
+            "queued": [run.run_id for run in self.queued],
+        }
+
+
+class Supervisor:
+    """One thread that sees runs through. The public methods may be called from any thread but the event loop's:
+    they wait for the disk. `start` takes up what an earlier server process left; `close` lets a going worker go on,
+    to be followed again by the next server process.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        records: Records,
+        tasks: TaskRunner,
+        timing: Timing,
+        backends: Mapping[str, Backend] | None = None,
+        new_suffix: Callable[[], str] = lambda: secrets.token_hex(3),
+    ) -> None:
+        self.project = project
+        self.records = records
+        self._tasks = tasks
+        self._timing = timing
+        self._backends: dict[str, Backend] = dict(backends or {})
+        self._backends_lock = threading.Lock()
+        self._new_suffix = new_suffix
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._course: Course | None = None
+        self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Begin to see runs through."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop looking after runs; a worker that is going goes on."""
+        self._closing.set()
+        self._wake.set()
+        self._thread.join()
+        for backend in self._backends.values():
+            backend.close()
+
+    # Requests
+
+    def submit(self, request: RunRequest) -> Run:
+        """Queue a run.
+
+        Raises `UnknownTrainer`, `UnknownScheme`, `BadParam`, `TrainerDoesNotFit`, `UnknownBackend`,
+        `BackendNotAvailable` or `NotEnoughLabels`; then nothing is started.
+        """
+        order = resolve(self.project, request)
+        self.backend(order.backend)
+        self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
+        run = self._new_run(request, order)
+        self.records.write(run.run_id, lambda connection: rows.add(connection, run))
+        self._wake.set()
+        return run
+
+    def cancel(self, run_id: str) -> Run:
+        """Cancel a run: at once where it is queued; else its worker is stopped, and it ends `cancelled` within
+        `grace_seconds`. Repeating it is harmless. Raises `UnknownRun`, or `RunIsOver` where it has ended otherwise."""
+        run = self.records.write(run_id, lambda connection: self._request_cancel(connection, run_id))
+        self._wake.set()
+        return run
+
+    def withdraw(self, run_id: str) -> int:
+        """Take the run's pre-labels away from annotators; how many were shown. Repeating it is harmless.
+        Raises `UnknownRun`."""
+
+        def withdraw(connection: Connection) -> int:
+            rows.get_or_raise(connection, run_id)
+            return predictions.withdraw(connection, run_id)
+
+        return self.records.write(run_id, withdraw)
+
+    def check(self, backend: str, trainer: str | None = None) -> CheckReport:
+        """Could a run start there now? Takes seconds. Raises `UnknownBackend` and `BackendNotAvailable`."""
+        return self.backend(backend).check(trainer)
+
+    # What there is
+
+    def get(self, run_id: str) -> Run:
+        """The run. Raises `UnknownRun`."""
+        return self.records.get(run_id)
+
+    def list(self, limit: int = 50, before: str | None = None) -> Sequence[Run]:
+        """Up to `limit` runs, newest first; those older than the run `before` where it is given."""
+        return self.records.read(lambda connection: rows.page(connection, limit, before))
+
+    def status(self) -> Status:
+        """What is going, and what waits."""
+
+        def look(connection: Connection) -> Status:
+            going = rows.in_states(connection, GOING)
+            return Status(going[0] if going else None, rows.queue(connection))
+
+        return self.records.read(look)
+
+    def backends(self) -> Sequence[BackendInfo]:
+        """The menu Runs on."""
+        return describe(self.project)
+
+    def folder(self, run_id: str) -> RunFolder:
+        """Where the run's files are. Raises `UnknownRun`."""
+        return RunFolder.of(self.project, self.records.get(run_id).run_id)
+
+    def backend(self, name: str) -> Backend:
+        """The backend of that name, opened once. Raises `UnknownBackend` and `BackendNotAvailable`."""
+        with self._backends_lock:
+            if name not in self._backends:
+                self._backends[name] = open_backend(self.project, name)
+            return self._backends[name]
+
+    # The thread
+
+    def _new_run(self, request: RunRequest, order: Order) -> Run:
+        now = self.records.clock()
+        return Run(
+            run_id=f"{now:%Y%m%dT%H%M%S}-{self._new_suffix()}",
+            state=State.QUEUED,
+            step="waiting in the queue",
+            trainer=order.info.name,
+            schemas=order.schemas,
+            params=order.params,
+            trigger=request.trigger,
+            started_by=request.started_by,
+            backend=order.backend,
+            backend_type=order.backend_type,
+            created_at=self.records.now(),
+        )
+
+    def _request_cancel(self, connection: Connection, run_id: str) -> Run:
+        run = rows.get_or_raise(connection, run_id)
+        if run.state is State.CANCELLED or (run.cancel_requested_at and run.state not in FINISHED):
+            return run
+        if run.state in FINISHED:
+            raise RunIsOver(f"Run {run_id} is over already: {run.state.value}")
+        now = self.records.now()
+        if run.state is State.QUEUED:
+            return rows.transition(
+                connection, run_id, State.CANCELLED, step="", cancel_requested_at=now, finished_at=now
+            )
+        rows.amend(connection, run_id, cancel_requested_at=now, step="stopping")
+        return rows.get_or_raise(connection, run_id)
+
+    def _watch(self) -> None:
+        self._tidy()
+        while not self._closing.is_set():
+            self._wake.clear()
+            try:
+                run = self.records.read(_next)
+                if run is None:
+                    self._wake.wait()
+                else:
+                    self._see_through(run)
+            except Exception:  # the store failed: say so, and try again rather than leave the queue without anyone
+                _log.exception("the supervisor could not go on with the queue")
+                self._closing.wait(self._timing.limits)
+
+    def _see_through(self, run: Run) -> None:
+        course = Course(run, self.project, self.records, self._tasks, self.backend, self._timing, self._pause)
+        try:
+            course.follow()
+        except Stopped:
+            return
+        self._tidy()
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait, less where something has happened; whether the server goes on."""
+        if self._wake.wait(seconds):
+            self._wake.clear()
+        return not self._closing.is_set()
+
+    def _tidy(self) -> None:
+        """Have leftovers and the files of old runs removed, in the child process."""
+        future = self._tasks.run("training.tidy", {})
+        future.add_done_callback(_report)
+
+
+def _next(connection: Connection) -> Run | None:
+    going = rows.in_states(connection, GOING)
+    if going:
+        return going[0]
+    queued = rows.queue(connection)
+    return queued[0] if queued else None
+
+
+def _report(future: Any) -> None:
+    if not future.cancelled() and future.exception() is not None:
+        _log.warning("old runs could not be tidied up: %s", future.exception())
+
+
+__all__ = ["RunIsOver", "RunLog", "RunRequest", "Status", "Supervisor"]
