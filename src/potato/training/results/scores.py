@@ -1,0 +1,101 @@
+"""The held-out score of a run's predictions on one scheme, with the yardsticks beside it.
+
+The server computes it, from the predictions and the human labels, wherever the trainer ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from potato.agreement import measure
+from potato.schemes import Answer, Kind
+from potato.training.results import scores_multilabel, scores_nominal, scores_numeric
+from potato.training.results.scores_row import Scored, Scoring, UnscoredKind
+
+__all__ = ["PRIMARY", "Primary", "Scored", "UnscoredKind", "score"]
+
+NOTHING_HELD_OUT = "no held-out item"
+
+_Figures = Callable[[Scoring, Sequence[Scored]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Primary:
+    """The figure that is shown first and that `min_score` asks for."""
+
+    name: str
+    higher_is_better: bool
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How answers of one kind are scored."""
+
+    primary: Primary
+    figures: _Figures
+    baseline: _Figures
+
+
+_F1 = Primary("macro_f1", higher_is_better=True)
+_MAE = Primary("mae", higher_is_better=False)
+
+_WAYS = {
+    Kind.NOMINAL: _Way(_F1, scores_nominal.figures, scores_nominal.baseline),
+    Kind.MULTILABEL: _Way(_F1, scores_multilabel.figures, scores_multilabel.baseline),
+    Kind.ORDINAL: _Way(_MAE, scores_numeric.ordinal, scores_numeric.baseline),
+    Kind.CONTINUOUS: _Way(_MAE, scores_numeric.continuous, scores_numeric.baseline),
+}
+
+PRIMARY = {kind: way.primary for kind, way in _WAYS.items()}
+"""Kind of scheme → its first figure."""
+
+
+def score(
+    kind: Kind,
+    labels: Sequence[str],
+    *,
+    test: Iterable[Scored],
+    val: Iterable[Scored] = (),
+    train_targets: Iterable[Answer] = (),
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The scores of one scheme as a run keeps them: `kind`, `primary`, `test`, `val`, `baseline`, `agreement`.
+
+    `labels` is the project's label order; `train_targets` are the answers that training saw, from which the baseline
+    is made. Figures are on the scale 0 to 1 (errors in points of the scale); what is undefined is None, never 0 or 1,
+    with a sentence in `reasons`. Intervals are 95 %, the same for the same `seed`. An empty split is `{"n": 0}`.
+    Raises `UnscoredKind`.
+    """
+    if kind not in _WAYS:
+        raise UnscoredKind(kind)
+    way, task = _WAYS[kind], Scoring(tuple(labels), list(train_targets), seed)
+    held_out, choosing = list(test), list(val)
+    figures = _split(way, task, held_out)
+    return {
+        "kind": kind.value,
+        "primary": _primary(way.primary, figures),
+        "test": figures,
+        "val": _split(way, task, choosing),
+        "baseline": way.baseline(task, held_out) if held_out and task.train_targets else None,
+        "agreement": measure.of_votes(kind, (row.votes for row in held_out)).as_json(),
+    }
+
+
+def _split(way: _Way, task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
+    return way.figures(task, rows) if rows else {"n": 0}
+
+
+def _primary(primary: Primary, test: dict[str, Any]) -> dict[str, Any]:
+    value = test.get(primary.name)
+    reasons = test.get("reasons", {})
+    reason = None if value is not None else reasons.get(primary.name, NOTHING_HELD_OUT)
+    return {
+        "name": primary.name,
+        "split": "test",
+        "value": value,
+        "interval": test.get("intervals", {}).get(primary.name),
+        "better": "higher" if primary.higher_is_better else "lower",
+        "reason": reason,
+    }

@@ -1,0 +1,41 @@
+"""What scoring is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from potato.errors import PotatoError
+from potato.schemes import Answer, Kind
+
+
+class UnscoredKind(PotatoError):
+    """Predictions of this kind cannot be scored."""
+
+    code = "unscored_kind"
+    status = 400
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(f"predictions of {kind.value} answers cannot be scored")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """`target` is the human answer, `payload` the model's; `votes` are the annotators' answers behind the target, as
+    `[answer, count]` pairs."""
+
+    target: Answer
+    payload: Answer
+    confidence: float | None = None
+    probabilities: dict[str, float] | None = None
+    votes: Sequence[Sequence[Any]] = ()
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What is scored against: the project's label order, the answers that training saw, the seed of the resamples."""
+
+    labels: Sequence[str]
+    train_targets: Sequence[Any]
+    seed: int
