@@ -65,14 +65,45 @@ items = Table(
     Column("source", Text, nullable=False),
     Column("line", Integer, nullable=False),
     Column("added_at", Text, nullable=False),
-    Index("ix_items_grp", "grp"),
 )
 
-text_groups = Table(  # hash of the normalised text → the group's name, so that a later copy joins its first
+text_groups = Table(  # hash of the normalised text → the first item that had it, so that a later copy joins its group
     "text_groups",
     metadata,
-    Column("text_hash", LargeBinary, primary_key=True),
+    Column("text_hash", _Key, primary_key=True, autoincrement=False),
+    Column("item", _Key, nullable=False),
     Column("grp", Text, nullable=False),
+)
+
+tallies = Table(  # whole numbers kept up to date by the writes that change them, so that nobody has to count
+    "tallies",
+    metadata,
+    Column("name", Text, primary_key=True),  # items_visible, items_done
+    Column("value", BigInteger, nullable=False),
+)
+
+wanted = Table(  # the items that still want annotators; an item that has or is promised enough is not here
+    "wanted",
+    metadata,
+    Column("item", _Key, primary_key=True, autoincrement=False),
+    Column("taken", Integer, nullable=False),  # annotators who have answered it or hold it
+    Index("ix_wanted_taken_item", "taken", "item"),
+)
+
+returned = Table(  # append-only: items that had enough annotators and then lost one
+    "returned",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("item", _Key, nullable=False),
+)
+
+cursors = Table(  # how far a user has come in a list; everything before it was theirs, or not to be had
+    "cursors",
+    metadata,
+    Column("user", _Key, nullable=False),
+    Column("list", Text, nullable=False),  # items, returned, level:N
+    Column("place", BigInteger, nullable=False),
+    PrimaryKeyConstraint("user", "list"),
 )
 
 users = Table(
@@ -83,6 +114,8 @@ users = Table(
     Column("password_hash", Text),
     Column("is_admin", Boolean, nullable=False, default=False),
     Column("created_at", Text, nullable=False),
+    Column("done", Integer, nullable=False, default=0),  # how many items they have answered
+    Column("skipped", Integer, nullable=False, default=0),
 )
 
 assignments = Table(  # who was given what; one row for each user and item that ever met
@@ -90,12 +123,14 @@ assignments = Table(  # who was given what; one row for each user and item that 
     metadata,
     Column("item", _Key, ForeignKey("items.seq"), nullable=False),
     Column("user", _Key, ForeignKey("users.id"), nullable=False),
-    Column("state", Text, nullable=False),  # open, done, skipped
+    Column("state", Text, nullable=False),  # open, lapsed, done, skipped
     Column("reason", Text),  # why it was skipped
-    Column("leased_until", Text),  # open: afterwards the item may go to others
-    Column("at", Text, nullable=False),
+    Column("leased_until", Text),  # open: afterwards it lapses, and the item may go to others
+    Column("extra", Boolean, nullable=False, default=False),  # answered when enough others had
+    Column("at", Text, nullable=False),  # when they first met
     PrimaryKeyConstraint("item", "user"),
-    Index("ix_assignments_user_at", "user", "at"),
+    Index("ix_assignments_user_at_item", "user", "at", "item"),
+    Index("ix_assignments_user_state_at", "user", "state", "at"),
     Index("ix_assignments_state_leased_until", "state", "leased_until"),
 )
 
@@ -132,6 +167,33 @@ annotation_history = Table(  # append-only: every write to `annotations`; `value
     Column("request_id", Text),
     UniqueConstraint("user", "request_id", "scheme"),
     Index("ix_annotation_history_item_user", "item", "user"),
+)
+
+imports = Table(  # files being taken in; one that is `ready` will be applied to its end, whatever happens
+    "imports",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("file", Text, nullable=False),
+    Column("state", Text, nullable=False),  # staging, ready
+    Column("replace", Boolean, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("counts", JSON, nullable=False),  # what was applied so far
+)
+
+import_rows = Table(  # their answers, parsed, until each is applied
+    "import_rows",
+    metadata,
+    Column("import_id", _Key, nullable=False),
+    Column("item", _Key, nullable=False),
+    Column("annotator", Text, nullable=False),
+    Column("scheme", Text, nullable=False),  # empty: not an answer, the item was skipped
+    Column("value", JSON, nullable=False),  # the answer, or why it was skipped
+    Column("at", Text),  # as the file says
+    Column("origin", Text, nullable=False),
+    Column("suggestion", JSON),
+    Column("elapsed_ms", Integer),
+    Column("line", Integer, nullable=False),
+    PrimaryKeyConstraint("import_id", "item", "annotator", "scheme"),
 )
 
 runs = Table(

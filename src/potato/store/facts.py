@@ -1,0 +1,47 @@
+"""Single values that outlive the server, and whole numbers that are counted up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from potato.store.tables import facts, tallies
+
+_GET = select(facts.c.value).where(facts.c.name == bindparam("wanted"))
+_UPDATE = update(facts).where(facts.c.name == bindparam("wanted"))
+_DELETE = delete(facts).where(facts.c.name == bindparam("wanted"))
+
+_TALLY = select(tallies.c.value).where(tallies.c.name == bindparam("wanted"))
+_ADD = update(tallies).where(tallies.c.name == bindparam("wanted")).values(value=tallies.c.value + bindparam("more"))
+_SET = update(tallies).where(tallies.c.name == bindparam("wanted"))
+
+
+def get(conn: Connection, name: str) -> Any:
+    """The value stored under `name`; None where there is none."""
+    return conn.execute(_GET, {"wanted": name}).scalar()
+
+
+def put(conn: Connection, name: str, value: Any) -> None:
+    """Store `value`, anything that JSON holds, under `name`; None forgets it."""
+    if value is None:
+        conn.execute(_DELETE, {"wanted": name})
+    elif not conn.execute(_UPDATE, {"wanted": name, "value": value}).rowcount:
+        conn.execute(insert(facts), {"name": name, "value": value})
+
+
+def tally(conn: Connection, name: str) -> int:
+    """A counted number; 0 where nothing was counted yet."""
+    return conn.execute(_TALLY, {"wanted": name}).scalar() or 0
+
+
+def count(conn: Connection, name: str, more: int) -> None:
+    """Add `more`, which may be negative, to a counted number."""
+    if more and not conn.execute(_ADD, {"wanted": name, "more": more}).rowcount:
+        conn.execute(insert(tallies), {"name": name, "value": more})
+
+
+def set_tally(conn: Connection, name: str, value: int) -> None:
+    """Give a counted number the value that it has been found to have."""
+    if not conn.execute(_SET, {"wanted": name, "value": value}).rowcount:
+        conn.execute(insert(tallies), {"name": name, "value": value})

@@ -1,0 +1,163 @@
+"""How annotators stand to items, and everything that is counted from it. The one write path of `assignments`.
+
+An item is *taken* by whoever has answered it or holds it. One that is taken by fewer than the target is *wanted*. An
+item that was not wanted and is again goes into the list `returned` too, where those find it who had passed it by.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from potato.store import facts
+from potato.store.rules import Rules
+from potato.store.tables import assignments, returned, users, wanted
+from potato.store.upsert import upsert
+
+ITEMS_DONE = "items_done"
+
+
+class State(str, Enum):
+    """How an annotator stands to an item that they have met."""
+
+    OPEN = "open"  # holds it, until the lease ends
+    LAPSED = "lapsed"  # held it too long
+    DONE = "done"
+    SKIPPED = "skipped"
+
+
+TAKES = (State.OPEN, State.DONE)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A new state. `at` is the time of the change: the first meeting, where there was none yet."""
+
+    state: State
+    at: str
+    leased_until: str | None = None
+    reason: str | None = None
+
+
+@dataclass
+class _Old:
+    state: State
+    reason: str | None
+    leased_until: str | None
+    extra: bool
+    at: str
+
+
+_OF_ITEMS = select(
+    assignments.c.item,
+    assignments.c.user,
+    assignments.c.state,
+    assignments.c.reason,
+    assignments.c.leased_until,
+    assignments.c.extra,
+    assignments.c.at,
+).where(assignments.c.item.in_(bindparam("items", expanding=True)))
+_DONE = (
+    update(users)
+    .where(users.c.id == bindparam("who"))
+    .values(done=users.c.done + bindparam("more_done"), skipped=users.c.skipped + bindparam("more_skipped"))
+)
+_UNWANT = delete(wanted).where(wanted.c.item == bindparam("full"))
+
+Key = tuple[int, int]
+"""An item's place and an annotator's id."""
+
+
+def settle(conn: Connection, changes: Mapping[Key, Standing], rules: Rules) -> set[Key]:
+    """Give annotators their new standing to items, and keep every count right.
+
+    Returns those of `changes` that are `extra`: answers to an item that enough others had answered already.
+    """
+    before = _standings(conn, [item for item, _ in changes])
+    after: dict[int, dict[int, State]] = {item: {u: s.state for u, s in row.items()} for item, row in before.items()}
+    rows, extra = [], set()
+    for (item, user), new in changes.items():
+        old = before[item].get(user)
+        row = _row(item, user, new, old, full=_done(after[item]) >= rules.target)
+        if row["extra"]:
+            extra.add((item, user))
+        after[item][user] = new.state
+        rows.append(row)
+    upsert(conn, assignments, ("item", "user"), rows)
+    _count_users(conn, changes, before)
+    _count_items(conn, before, after, rules.target)
+    return extra
+
+
+def _standings(conn: Connection, items: list[int]) -> dict[int, dict[int, _Old]]:
+    standings: dict[int, dict[int, _Old]] = {item: {} for item in items}
+    for item, user, state, reason, leased_until, extra, at in conn.execute(_OF_ITEMS, {"items": list(standings)}):
+        standings[item][user] = _Old(State(state), reason, leased_until, extra, at)
+    return standings
+
+
+def _row(item: int, user: int, new: Standing, old: _Old | None, *, full: bool) -> dict[str, object]:
+    was_done = old is not None and old.state is State.DONE
+    extra = bool(old and old.extra) if was_done else full
+    return {
+        "item": item,
+        "user": user,
+        "state": new.state.value,
+        "reason": new.reason,
+        "leased_until": new.leased_until,
+        "extra": extra and new.state is State.DONE,
+        "at": old.at if old else new.at,
+    }
+
+
+def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Mapping[int, Mapping[int, _Old]]) -> None:
+    more: dict[int, dict[State, int]] = defaultdict(lambda: defaultdict(int))
+    for (item, user), new in changes.items():
+        old = before[item].get(user)
+        if old is not None:
+            more[user][old.state] -= 1
+        more[user][new.state] += 1
+    rows = [
+        {"who": user, "more_done": states[State.DONE], "more_skipped": states[State.SKIPPED]}
+        for user, states in more.items()
+        if states[State.DONE] or states[State.SKIPPED]
+    ]
+    if rows:
+        conn.execute(_DONE, rows)
+
+
+def _count_items(
+    conn: Connection,
+    before: Mapping[int, Mapping[int, _Old]],
+    after: Mapping[int, Mapping[int, State]],
+    target: int,
+) -> None:
+    done, full, open_, back = 0, [], [], []
+    for item, new in after.items():
+        old = {user: was.state for user, was in before[item].items()}
+        done += (_done(new) >= target) - (_done(old) >= target)
+        was_taken, taken = _taken(old), _taken(new)
+        if taken >= target > was_taken:
+            full.append({"full": item})
+        elif taken < target and taken != was_taken:
+            open_.append({"item": item, "taken": taken})
+            if was_taken >= target:
+                back.append({"item": item})
+    facts.count(conn, ITEMS_DONE, done)
+    if full:
+        conn.execute(_UNWANT, full)
+    upsert(conn, wanted, ("item",), open_)
+    if back:
+        conn.execute(insert(returned), back)
+
+
+def _done(states: Mapping[int, State | _Old]) -> int:
+    return sum(state is State.DONE for state in states.values())
+
+
+def _taken(states: Mapping[int, State]) -> int:
+    return sum(state in TAKES for state in states.values())

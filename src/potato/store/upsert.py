@@ -1,0 +1,26 @@
+"""`INSERT … ON CONFLICT`, which SQLAlchemy words for each database apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+
+def upsert(conn: Connection, table: Table, keys: Sequence[str], rows: Any) -> None:
+    """Insert each of `rows` (a mapping, or a list of them); where `keys` are taken, give that row the new values."""
+    if rows:
+        first = rows[0] if isinstance(rows, list) else rows
+        conn.execute(_statement(conn.dialect.name, table, tuple(keys), tuple(first)), rows)
+
+
+@cache
+def _statement(dialect: str, table: Table, keys: tuple[str, ...], columns: tuple[str, ...]) -> Any:
+    insert = (postgresql if dialect == "postgresql" else sqlite).insert(table)
+    changed = {name: insert.excluded[name] for name in columns if name not in keys}
+    if not changed:
+        return insert.on_conflict_do_nothing(index_elements=list(keys))
+    return insert.on_conflict_do_update(index_elements=list(keys), set_=changed)
