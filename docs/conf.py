@@ -1,0 +1,46 @@
+"""How the documentation is built. The two pages under `reference/` are written here, from the code itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from potato import __version__
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+project = "Potato"
+author = "The Potato authors"
+release = __version__
+copyright = "the Potato authors. Apache License 2.0"
+
+extensions = ["myst_parser"]
+exclude_patterns = ["_build", "reference/*"]
+myst_enable_extensions = ["deflist", "fieldlist"]
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = f"Potato {__version__}"
+html_show_sphinx = False
+html_copy_source = False
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+
+def write_references(_app: Sphinx) -> None:
+    """Write the configuration's and the trainers' tables from the models that the program itself uses."""
+    import tables
+
+    from potato.project import reference as configuration
+
+    folder = HERE / "reference"
+    folder.mkdir(exist_ok=True)
+    for name, page in (("configuration", configuration.markdown()), ("trainers", tables.trainers())):
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("builder-inited", write_references)

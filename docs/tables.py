@@ -1,0 +1,50 @@
+"""Tables of the documentation that are made from the code."""
+
+from __future__ import annotations
+
+from potato.training.trainers import registry
+from potato.training.trainers.base import Param, TrainerInfo
+
+
+def trainers() -> str:
+    """A section for each built-in trainer: what it is for, what it needs, and its params."""
+    return "\n".join(_section(info) for info in registry.infos())
+
+
+def _section(info: TrainerInfo) -> str:
+    packages = ", ".join(f"`{requirement.pip}`" for requirement in info.requires)
+    install = f"the extra `{info.extra}`" if info.extra else "nothing beyond Potato itself"
+    return "\n".join(
+        [
+            f"## `{info.name}`",
+            "",
+            info.summary,
+            "",
+            f"- Scheme kinds: {', '.join(info.kinds)}",
+            f"- Reads: {', '.join(info.modalities)}",
+            f"- Packages: {packages}",
+            f"- Install: {install}",
+            f"- Licence of what it uses: {info.licence}",
+            "",
+            "| param | type | default | limits | meaning |",
+            "| --- | --- | --- | --- | --- |",
+            *(_row(param) for param in info.params),
+            "",
+        ]
+    )
+
+
+def _row(param: Param) -> str:
+    default = "none" if param.default is None else f"`{str(param.default).lower() if param.type == 'bool' else param.default}`"
+    return f"| `{param.name}` | {param.type} | {default} | {_limits(param)} | {param.help} |"
+
+
+def _limits(param: Param) -> str:
+    if param.choices:
+        return ", ".join(f"`{choice}`" for choice in param.choices)
+    parts = []
+    if param.minimum is not None:
+        parts.append(f"at least {param.minimum:g}")
+    if param.maximum is not None:
+        parts.append(f"at most {param.maximum:g}")
+    return ", ".join(parts)
