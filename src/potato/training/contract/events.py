@@ -44,9 +44,9 @@ class EventWriter:
         self._phase_started = 0.0
         self._last_progress = -math.inf
 
-    def status(self, state: str, step: str = "") -> None:
-        """What the run is doing, in one short sentence."""
-        self._write("status", {"state": state, "step": step})
+    def status(self, state: str, step: str = "", **fields: Any) -> None:
+        """What the run is doing, in one short sentence; `device` and `host` come with it when they are known."""
+        self._write("status", dict(fields, state=state, step=step))
 
     def progress(self, phase: str, current: int, total: int) -> None:
         """`current` of `total` is done in `phase`; the remaining time is estimated from the phase so far."""

@@ -1,5 +1,6 @@
 """What a trainer is: metadata that costs nothing to read, and methods that import its library when they are called."""
 
+import os
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ class TrainerError(Exception):
         self.code = code
 
 
-class Cancelled(Exception):
-    """Raised by `Task.check_stop` when the run was cancelled."""
+class Cancelled(BaseException):
+    """The run was cancelled. Not an `Exception`, so that no library takes it for a failure of its own."""
 
 
 class ParamError(ValueError):
@@ -36,6 +37,8 @@ class Param:
     minimum: Optional[float] = None
     maximum: Optional[float] = None
     choices: Tuple[str, ...] = ()
+    folder: bool = False
+    """Whether the text may name a folder; a relative one is meant from the project's folder."""
 
     def parse(self, value: Any) -> Any:
         """`value` in the param's type. Raises `ParamError` with a sentence."""
@@ -108,6 +111,16 @@ class TrainerInfo:
                 raise ParamError("trainer '%s' has no param '%s'; it takes %s" % (self.name, name, ", ".join(known)))
         return {name: param.parse(raw[name]) if name in raw else param.default for name, param in known.items()}
 
+    def resolve_folders(self, params: Dict[str, Any], project_folder: str) -> Dict[str, Any]:
+        """`params` with relative folders that exist under `project_folder` made absolute."""
+        resolved = dict(params)
+        for param in self.params:
+            value = resolved.get(param.name)
+            if param.folder and isinstance(value, str) and value:
+                path = os.path.join(project_folder, os.path.expanduser(value))
+                resolved[param.name] = os.path.abspath(path) if os.path.isdir(path) else value
+        return resolved
+
     def install_command(self, python: str = "") -> str:
         """What to run so that `python` (default: this interpreter) has the packages."""
         return "%s -m pip install %s" % (python or sys.executable, " ".join(_quoted(r.pip) for r in self.requires))
@@ -121,8 +134,10 @@ def _quoted(requirement: str) -> str:
 class Task:
     """One scheme to train, with what the worker provides.
 
-    `train` and `val` hold items that have a target for the scheme. `report` calls append events; `should_stop` is
-    looked at every few steps. `device` is resolved: `cpu`, `cuda:N` or `mps`.
+    `train` and `val` hold items that have a target for the scheme. `params` are parsed: every one is there.
+    `progress(phase, current, total)`, `metric(split, name, value, step, ...)` and `log(level, msg)` append events;
+    `should_stop` is looked at every few steps. `device` is resolved: `cpu`, `cuda:N` or `mps`. `artifact_dir` is a
+    folder for the trainer's own use while it fits, deleted afterwards.
     """
 
     schema: SchemaInfo
@@ -133,7 +148,9 @@ class Task:
     device: str
     artifact_dir: str
     run_id: str
+    project: str
     bundle_digest: str
+    num_threads: Optional[int]
     should_stop: Callable[[], bool]
     progress: Callable[[str, int, int], None]
     metric: Callable[..., None]

@@ -1,0 +1,146 @@
+"""Between answers and a model's numbers: what trainers of text and images share, without any library.
+
+Classes are always named: a model's outputs are read by the order of its own class list, never by the project's.
+"""
+
+import math
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from potato.training.contract.bundle import BundleItem, SchemaInfo
+from potato.training.contract.predictions import Prediction
+from potato.training.trainers.base import Task, TrainerError
+
+DIGITS = 6
+"""Decimals of a probability in a prediction."""
+
+
+def check_trainable(task: Task, minimum: int = 2) -> None:
+    """Raise `TrainerError` where there is too little to train on: no items, or nothing to tell apart."""
+    schema, count = task.schema, len(task.train)
+    if count < minimum:
+        raise TrainerError(
+            "'%s' has %d labelled training items and needs %d" % (schema.name, count, minimum), "not_enough_labels"
+        )
+    if schema.kind in ("nominal", "ordinal") and len(schema.classes) < 2:
+        only = "every one of them is '%s'" % schema.classes[0] if schema.classes else "none of them has a label"
+        raise TrainerError("'%s' has nothing to tell apart: %s" % (schema.name, only), "one_class")
+    if schema.kind == "multilabel" and not schema.classes:
+        raise TrainerError("'%s' has nothing to learn: no training item has a label" % schema.name, "one_class")
+
+
+def known(items: Sequence[BundleItem], schema: SchemaInfo) -> List[BundleItem]:
+    """The items whose target the model has a class for: all but those with a label that no training item has."""
+    if schema.kind == "continuous":
+        return list(items)
+    classes = set(schema.classes)
+    return [item for item in items if classes.issuperset(_names(item.targets[schema.name]))]
+
+
+def encode(items: Sequence[BundleItem], schema: SchemaInfo) -> List[Any]:
+    """The targets as numbers: a class's index (nominal, ordinal), a 0/1 row (multilabel), a float (continuous)."""
+    position = {label: number for number, label in enumerate(schema.classes)}
+    targets = [item.targets[schema.name] for item in items]
+    if schema.kind == "continuous":
+        return [float(target) for target in targets]
+    if schema.kind == "multilabel":
+        return [[int(label in target) for label in schema.classes] for target in map(_names, targets)]
+    return [position[str(target)] for target in targets]
+
+
+def class_weights(encoded: Sequence[Any], schema: SchemaInfo) -> List[float]:
+    """What a training item of each class counts, so that rare classes count as much as common ones.
+
+    nominal, ordinal: n / (classes * count), as scikit-learn's `balanced` (King and Zeng 2001). multilabel: what an
+    item that has the label counts against one that has not, (n - count) / count, between 1/20 and 20.
+    """
+    total, size = len(encoded), len(schema.classes)
+    if schema.kind == "multilabel":
+        counts = [sum(row[column] for row in encoded) for column in range(size)]
+        return [min(20.0, max(0.05, (total - count) / count)) if count else 1.0 for count in counts]
+    counts = [0] * size
+    for index in encoded:
+        counts[index] += 1
+    return [total / (size * count) if count else 1.0 for count in counts]
+
+
+def decode(item_id: str, schema: SchemaInfo, outputs: Sequence[float]) -> Prediction:
+    """The prediction that `outputs` stand for: probabilities in class order, or for a continuous scheme one number.
+
+    nominal: the most probable label. ordinal: the median of the distribution, which keeps the expected absolute error
+    smallest. multilabel: the labels that are rather there than not; the confidence is the probability of exactly
+    this set, were labels independent. continuous: the number; there is no confidence. Raises `TrainerError` for
+    outputs that are no numbers.
+    """
+    if not all(math.isfinite(value) for value in outputs):
+        raise TrainerError("the model's output for item '%s' is not a number" % item_id, "not_finite")
+    if schema.kind == "continuous":
+        return Prediction(item_id, schema.name, round(float(outputs[0]), DIGITS))
+    shares = [round(min(1.0, max(0.0, float(value))), DIGITS) for value in outputs]
+    probabilities = dict(zip(schema.classes, shares))
+    if schema.kind == "multilabel":
+        chosen = [label for label, share in probabilities.items() if share >= 0.5]
+        confidence = math.prod(max(share, 1.0 - share) for share in shares)
+        return Prediction(item_id, schema.name, chosen, round(confidence, DIGITS), probabilities)
+    index = _median(shares) if schema.kind == "ordinal" else shares.index(max(shares))
+    label = schema.classes[index]
+    return Prediction(item_id, schema.name, _answer(label, schema), shares[index], probabilities)
+
+
+def figures(predictions: Sequence[Prediction], items: Sequence[BundleItem], schema: SchemaInfo) -> Dict[str, float]:
+    """The trainer's own figures of `predictions` against the targets of the same items; empty where there are none.
+
+    nominal: accuracy, macro_f1; multilabel: exact_match, micro_f1, macro_f1; ordinal, continuous: mae. macro_f1 is
+    the mean over the classes that occur in either.
+    """
+    if not items:
+        return {}
+    pairs = [(item.targets[schema.name], prediction.payload) for item, prediction in zip(items, predictions)]
+    if schema.kind in ("ordinal", "continuous"):
+        return {"mae": sum(abs(float(truth) - float(said)) for truth, said in pairs) / len(pairs)}
+    named = [(_names(truth), _names(said)) for truth, said in pairs]
+    exact = sum(set(truth) == set(said) for truth, said in named) / len(named)
+    counts = [_counts(label, named) for label in schema.classes]
+    f1 = [_f1(*count) for count in counts if any(count)]
+    macro = sum(f1) / len(f1) if f1 else 0.0
+    if schema.kind == "multilabel":
+        micro = _f1(*(sum(column) for column in zip(*counts)))
+        return {"exact_match": exact, "micro_f1": micro, "macro_f1": macro}
+    return {"accuracy": exact, "macro_f1": macro}
+
+
+def merit(own: Dict[str, float]) -> Optional[float]:
+    """One number of `figures` to choose a model by, more being better; None where there are no figures."""
+    if "macro_f1" in own:
+        return own["macro_f1"]
+    return -own["mae"] if "mae" in own else None
+
+
+def _names(target: Any) -> List[str]:
+    return [str(name) for name in target] if isinstance(target, (list, tuple)) else [str(target)]
+
+
+def _median(shares: Sequence[float]) -> int:
+    half, reached = sum(shares) / 2, 0.0
+    for index, share in enumerate(shares):
+        reached += share
+        if reached >= half:
+            return index
+    return len(shares) - 1
+
+
+def _answer(label: str, schema: SchemaInfo) -> Any:
+    """The answer that a class name stands for: a point of an ordinal scale is a whole number."""
+    return int(label) if schema.kind == "ordinal" and label.lstrip("-").isdigit() else label
+
+
+def _counts(label: str, named: Sequence[Tuple[List[str], List[str]]]) -> Tuple[int, int, int]:
+    """True positives, false positives, false negatives."""
+    hits = sum(label in truth and label in said for truth, said in named)
+    alarms = sum(label not in truth and label in said for truth, said in named)
+    misses = sum(label in truth and label not in said for truth, said in named)
+    return hits, alarms, misses
+
+
+def _f1(hits: int, alarms: int, misses: int) -> float:
+    total = 2 * hits + alarms + misses
+    return 2 * hits / total if total else 0.0
