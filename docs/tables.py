@@ -35,7 +35,11 @@ def _section(info: TrainerInfo) -> str:
 
 
 def _row(param: Param) -> str:
-    default = "none" if param.default is None else f"`{str(param.default).lower() if param.type == 'bool' else param.default}`"
+    default = (
+        "none"
+        if param.default is None
+        else f"`{str(param.default).lower() if param.type == 'bool' else param.default}`"
+    )
     return f"| `{param.name}` | {param.type} | {default} | {_limits(param)} | {param.help} |"
 
 
