@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, exists, func, select
 
-from potato.store.tables import annotations, assignments, items
+from potato.store import tables
+from potato.store.tables import assignments, items
 
 _PIECE = 2000
 
@@ -33,21 +34,26 @@ class CorpusItem(NamedTuple):
 
 def count_labels(connection: Connection, schemes: Sequence[str]) -> int:
     """How many answers there are to these schemes."""
-    query = select(func.count()).select_from(annotations).where(annotations.c.scheme.in_(schemes))
+    query = select(func.count()).select_from(tables.annotations).where(tables.annotations.c.scheme.in_(schemes))
     return int(connection.execute(query).scalar_one())
 
 
 def labels(connection: Connection, scheme: str) -> Iterator[LabelRow]:
     """The answers to a scheme by item; those of an annotator who skipped the item afterwards are left out."""
     skipped = exists().where(
-        assignments.c.item == annotations.c.item,
-        assignments.c.user == annotations.c.user,
+        assignments.c.item == tables.annotations.c.item,
+        assignments.c.user == tables.annotations.c.user,
         assignments.c.state == "skipped",
     )
     query = (
-        select(annotations.c.item, annotations.c.user, annotations.c.scheme, annotations.c.value)
-        .where(annotations.c.scheme == scheme, ~skipped)
-        .order_by(annotations.c.item, annotations.c.user)
+        select(
+            tables.annotations.c.item,
+            tables.annotations.c.user,
+            tables.annotations.c.scheme,
+            tables.annotations.c.value,
+        )
+        .where(tables.annotations.c.scheme == scheme, ~skipped)
+        .order_by(tables.annotations.c.item, tables.annotations.c.user)
     )
     for row in connection.execute(query.execution_options(yield_per=_PIECE)):
         yield LabelRow(row.item, row.user, row.scheme, row.value)

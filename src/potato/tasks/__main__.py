@@ -1,4 +1,4 @@
-"""`python -m potato.tasks`: the child process. It ends as soon as its stdin does: with the server, however that died."""
+"""`python -m potato.tasks`: the child. It ends as soon as its stdin does: with the server, however that died."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ NICE = 10
 def main() -> None:
     """Answer requests until stdin ends."""
     os.nice(NICE)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's to act on; it closes stdin
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # Ctrl-C and a service's stop are the server's to act on; it closes stdin
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -13,6 +13,8 @@ from potato.store import Database
 Task = Callable[[Project, Database, dict[str, Any]], Any]
 
 TASKS = {
+    "admin.agreement": "potato.admin.agreement:measure",
+    "items.load": "potato.items.tasks:load",
     "training.build": "potato.training.bundle.task:build",
     "training.evaluate": "potato.training.results.task:evaluate",
     "training.tidy": "potato.training.results.task:tidy",

@@ -142,7 +142,7 @@ class TaskRunner:
 
 def _environment() -> dict[str, str]:
     """One thread a library: the server's machine is the annotators'."""
-    single = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return {**os.environ, **single, "PYTHONIOENCODING": "utf-8"}
 
 

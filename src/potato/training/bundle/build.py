@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +55,7 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
     built.warnings = warnings_of(project, gathered, built.answers, built.counts)
     _write_manifest(project, gathered, built, beside)
     shutil.rmtree(folder, ignore_errors=True)
-    os.replace(beside, folder)
+    beside.replace(folder)
     sync_folder(str(folder.parent))
     return built
 
@@ -93,7 +93,7 @@ def _is_to_predict(targets: dict[str, Answer], split: str, gathered: Sequence[Ga
     return not targets or (split == "train" and len(targets) < len(gathered))
 
 
-def _put(files: dict[str, BinaryIO], built: Built, split: str, record: dict[str, Any]) -> None:
+def _put(files: Mapping[str, BinaryIO], built: Built, split: str, record: dict[str, Any]) -> None:
     line = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     files[split].write(line.encode("utf-8", "surrogatepass") + b"\n")
     built.counts[split] += 1

@@ -1,1 +1,33 @@
 """A run's life: the queue, the states, the supervisor that sees one through at a time, its journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from potato.store.clock import Clock, utc_now
+
+if TYPE_CHECKING:
+    from potato.project import Project
+    from potato.store import Database, Writer
+    from potato.tasks import TaskRunner
+    from potato.training.runs.notifier import Notifier
+    from potato.training.runs.supervisor import Supervisor
+    from potato.training.runs.timing import Timing
+
+
+def open_supervisor(
+    project: Project,
+    database: Database,
+    writer: Writer,
+    notifier: Notifier,
+    tasks: TaskRunner,
+    *,
+    timing: Timing | None = None,
+    clock: Clock = utc_now,
+) -> Supervisor:
+    """The supervisor of a project's runs, not yet started."""
+    from potato.training.runs.records import Records
+    from potato.training.runs.supervisor import Supervisor
+    from potato.training.runs.timing import Timing
+
+    return Supervisor(project, Records(database, writer, notifier, clock), tasks, timing or Timing())

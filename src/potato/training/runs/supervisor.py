@@ -6,6 +6,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,10 @@ from potato.store.runs import FINISHED, GOING, Run, State
 from potato.tasks import TaskRunner
 from potato.training.backends import Backend, BackendInfo, CheckReport, describe, open_backend
 from potato.training.bundle.preflight import preflight
-from potato.training.runs.course import Course, Stopped
+from potato.training.runs.course import Course
+from potato.training.runs.ends import ServerCloses
 from potato.training.runs.folder import RunFolder
-from potato.training.runs.log import RunLog
+from potato.training.runs.pulse import Pulse
 from potato.training.runs.records import Records
 from potato.training.runs.request import Order, RunRequest, resolve
 from potato.training.runs.timing import Timing
@@ -72,9 +74,7 @@ class Supervisor:
         self._backends: dict[str, Backend] = dict(backends or {})
         self._backends_lock = threading.Lock()
         self._new_suffix = new_suffix
-        self._wake = threading.Event()
-        self._closing = threading.Event()
-        self._course: Course | None = None
+        self._pulse = Pulse()
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
@@ -83,8 +83,7 @@ class Supervisor:
 
     def close(self) -> None:
         """Stop looking after runs; a worker that is going goes on."""
-        self._closing.set()
-        self._wake.set()
+        self._pulse.close()
         self._thread.join()
         for backend in self._backends.values():
             backend.close()
@@ -102,14 +101,14 @@ class Supervisor:
         self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
         run = self._new_run(request, order)
         self.records.write(run.run_id, lambda connection: rows.add(connection, run))
-        self._wake.set()
+        self._pulse.wake()
         return run
 
     def cancel(self, run_id: str) -> Run:
         """Cancel a run: at once where it is queued; else its worker is stopped, and it ends `cancelled` within
         `grace_seconds`. Repeating it is harmless. Raises `UnknownRun`, or `RunIsOver` where it has ended otherwise."""
         run = self.records.write(run_id, lambda connection: self._request_cancel(connection, run_id))
-        self._wake.set()
+        self._pulse.wake()
         return run
 
     def withdraw(self, run_id: str) -> int:
@@ -194,36 +193,26 @@ class Supervisor:
 
     def _watch(self) -> None:
         self._tidy()
-        while not self._closing.is_set():
-            self._wake.clear()
+        while not self._pulse.closing:
             try:
                 run = self.records.read(_next)
                 if run is None:
-                    self._wake.wait()
+                    self._pulse.pause(None)
                 else:
                     self._see_through(run)
+            except ServerCloses:
+                return
             except Exception:  # the store failed: say so, and try again rather than leave the queue without anyone
                 _log.exception("the supervisor could not go on with the queue")
-                self._closing.wait(self._timing.limits)
+                self._pulse.pause(self._timing.limits)
 
     def _see_through(self, run: Run) -> None:
-        course = Course(run, self.project, self.records, self._tasks, self.backend, self._timing, self._pause)
-        try:
-            course.follow()
-        except Stopped:
-            return
+        Course(run, self.project, self.records, self._tasks, self.backend, self._timing, self._pulse).follow()
         self._tidy()
-
-    def _pause(self, seconds: float) -> bool:
-        """Wait, less where something has happened; whether the server goes on."""
-        if self._wake.wait(seconds):
-            self._wake.clear()
-        return not self._closing.is_set()
 
     def _tidy(self) -> None:
         """Have leftovers and the files of old runs removed, in the child process."""
-        future = self._tasks.run("training.tidy", {})
-        future.add_done_callback(_report)
+        self._tasks.run("training.tidy", {}).add_done_callback(_report)
 
 
 def _next(connection: Connection) -> Run | None:
@@ -234,9 +223,9 @@ def _next(connection: Connection) -> Run | None:
     return queued[0] if queued else None
 
 
-def _report(future: Any) -> None:
+def _report(future: Future[Any]) -> None:
     if not future.cancelled() and future.exception() is not None:
         _log.warning("old runs could not be tidied up: %s", future.exception())
 
 
-__all__ = ["RunIsOver", "RunLog", "RunRequest", "Status", "Supervisor"]
+__all__ = ["RunIsOver", "RunRequest", "Status", "Supervisor"]

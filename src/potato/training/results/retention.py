@@ -1,0 +1,45 @@
+"""What finished runs leave behind, and for how long."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+from potato.project import Project
+from potato.store import Connection, Database, predictions
+from potato.store import runs as rows
+from potato.store.runs import FINISHED, Run, State
+from potato.training.results.take_in import remove_all
+
+
+def tidy(project: Project, database: Database) -> list[str]:
+    """Delete predictions of runs that did not come to success, and the files and predictions of finished runs beyond
+    the newest `retain_runs`; a run whose pre-labels are live keeps both. Returns the ids whose files went."""
+    with database.read() as connection:
+        finished = _newest_first(connection)
+        stored = predictions.runs_with_predictions(connection)
+    old = _old(finished, project.config.model_training.retain_runs)
+    unwanted = {run.run_id for run in finished if run.state is not State.SUCCESS} | {run.run_id for run in old}
+    for run_id in sorted(stored & unwanted):
+        remove_all(database, run_id)
+    return [run.run_id for run in old if not run.files_removed and _remove_files(project, database, run.run_id)]
+
+
+def _newest_first(connection: Connection) -> Sequence[Run]:
+    return list(reversed(rows.in_states(connection, FINISHED)))
+
+
+def _old(finished: Sequence[Run], retained: int) -> Sequence[Run]:
+    """Those beyond the newest `retained`, but for the live ones, which stay and do not count."""
+    replaceable = [run for run in finished if not run.live]
+    return replaceable[retained:]
+
+
+def _remove_files(project: Project, database: Database, run_id: str) -> bool:
+    with database.write() as connection:
+        run = rows.get_or_raise(connection, run_id)
+        if run.live:
+            return False
+        rows.amend(connection, run_id, files_removed=True)
+    shutil.rmtree(project.runs_dir / run_id, ignore_errors=True)
+    return True

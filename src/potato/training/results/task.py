@@ -1,0 +1,61 @@
+"""The tasks `training.evaluate` and `training.tidy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from potato.project import Project
+from potato.store import Database
+from potato.training.results import held_out, retention
+from potato.training.results.take_in import TakeIn
+from potato.training.results.writeback import Verdict, decide
+
+
+def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
+    """Take in a run's predictions, score them, and judge which may be shown.
+
+    Args: `run_id`, `schemas`, `folder` (the run's), `result` (the worker's last event). Answers `scores`, `writeback`,
+    `live` (the schemes to go live), `warnings`, and `lines` for the log. Nothing is shown by it yet. Raises
+    `PredictionsRefused` and `BundleLost`.
+    """
+    folder = Path(args["folder"])
+    bundle = held_out.open_bundle(str(folder / "bundle"))
+    taking = TakeIn(database, project, args["run_id"], args["schemas"])
+    taken = taking.take(folder / "predictions.jsonl", args["result"], held_out.ids(bundle))
+    scores = held_out.scores(project, bundle, taken.held_out)
+    verdict = decide(project.config.model_training, taken.gates, scores)
+    return {
+        "scores": scores,
+        "writeback": verdict.report,
+        "live": verdict.live,
+        "warnings": verdict.warnings,
+        "lines": [*_score_lines(scores), *_writeback_lines(verdict)],
+    }
+
+
+def tidy(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
+    """Remove the leftovers of runs that ended early and the files of old ones; answers the ids whose files went."""
+    return {"removed": retention.tidy(project, database)}
+
+
+def _score_lines(scores: dict[str, Any]) -> list[str]:
+    return [_score_line(name, entry["primary"]) for name, entry in scores.items()]
+
+
+def _score_line(name: str, primary: dict[str, Any]) -> str:
+    figure = primary["name"].replace("_", " ")
+    if primary["value"] is None:
+        return f"'{name}' is not evaluated: {primary['reason']}"
+    return f"held-out {figure} of '{name}': {primary['value']:.3f}"
+
+
+def _writeback_lines(verdict: Verdict) -> list[str]:
+    report = verdict.report
+    skips = ", ".join(f"{count} {gate.replace('_', ' ')}" for gate, count in report["skipped"].items() if count)
+    lines = [
+        f"write-back: {report['read']} read, {report['written']} written" + (f", skipped: {skips}" if skips else "")
+    ]
+    if report["reason"]:
+        lines.append(f"write-back: {report['reason']}")
+    return lines + [f"warning: {warning}" for warning in verdict.warnings]

@@ -1,0 +1,81 @@
+"""Write-back: which of a run's schemes go live, and the report of every gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from potato.project.training import ModelTraining
+from potato.training.results.gates import Gate, Gates, Tally, empty_skips
+
+
+@dataclass
+class Verdict:
+    """What is to become of a run's predictions: `report` as the run keeps it, the schemes whose pre-labels go live,
+    and what people should know."""
+
+    report: dict[str, Any]
+    live: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def decide(settings: ModelTraining, gates: Mapping[str, Gates], scores: Mapping[str, Any]) -> Verdict:
+    """Apply the last gate, the held-out score, and sum up. A scheme of which nothing passes leaves the pre-labels
+    that are shown now as they are."""
+    verdict = Verdict({"read": 0, "written": 0, "skipped": empty_skips(settings), "by_scheme": {}, "reason": None})
+    reasons = [_decide_scheme(settings, name, entry.tally, scores[name], verdict) for name, entry in gates.items()]
+    said = list(dict.fromkeys(reason for reason in reasons if reason))
+    verdict.report["reason"] = "; ".join(said) or None
+    return verdict
+
+
+def _decide_scheme(
+    settings: ModelTraining, name: str, tally: Tally, scores: Mapping[str, Any], verdict: Verdict
+) -> str | None:
+    listed = name in settings.writeback.schemas
+    refused = _low_score(settings, name, scores) if listed else None
+    skips = {**empty_skips(settings), **tally.skipped}
+    written = tally.passed
+    if refused is not None:
+        skips[Gate.LOW_SCORE.value] += written
+        written = 0
+    _add(verdict.report, name, tally.read, written, skips)
+    if written:
+        verdict.live.append(name)
+    if listed and tally.without_confidence:
+        verdict.warnings.append(_without_confidence(settings, name, tally.without_confidence))
+    return refused if listed else _not_listed(settings, name)
+
+
+def _add(report: dict[str, Any], name: str, read: int, written: int, skips: dict[str, int]) -> None:
+    report["by_scheme"][name] = {"read": read, "written": written, "skipped": skips}
+    report["read"] += read
+    report["written"] += written
+    for gate, count in skips.items():
+        report["skipped"][gate] += count
+
+
+def _low_score(settings: ModelTraining, name: str, scores: Mapping[str, Any]) -> str | None:
+    """Why the held-out score keeps everything back; None where it does not."""
+    wanted = settings.writeback.min_score
+    if wanted is None:
+        return None
+    primary = scores["primary"]
+    figure = primary["name"].replace("_", " ")
+    if primary["value"] is None:
+        return f"'{name}' has no held-out score ({primary['reason']}), and min_score asks for one"
+    reached = primary["value"] >= wanted if primary["better"] == "higher" else primary["value"] <= wanted
+    return None if reached else f"the {figure} of '{name}' is {primary['value']:.3f}; min_score asks for {wanted:g}"
+
+
+def _not_listed(settings: ModelTraining, name: str) -> str:
+    if not settings.writeback.schemas:
+        return "no scheme is listed under writeback.schemas"
+    return f"'{name}' is not listed under writeback.schemas"
+
+
+def _without_confidence(settings: ModelTraining, name: str, count: int) -> str:
+    floor = settings.writeback.min_confidence
+    passed = "they pass, because min_confidence is 0" if floor <= 0 else f"none passes min_confidence {floor:g}"
+    return f"The trainer gave no confidence for {count} predictions of '{name}': {passed}"

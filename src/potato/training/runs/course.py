@@ -1,0 +1,268 @@
+"""One run from the queue to its end, or from wherever an earlier server process left it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from potato.errors import PotatoError
+from potato.project import Project
+from potato.store import Connection, predictions
+from potato.store import runs as rows
+from potato.store.runs import Run, State
+from potato.tasks import TaskRunner
+from potato.training.backends import Backend, Ended, Execution, Job
+from potato.training.runs import ends
+from potato.training.runs.ends import RunCancelled, ServerCloses
+from potato.training.runs.folder import RunFolder
+from potato.training.runs.journal import Journal
+from potato.training.runs.limits import Limits
+from potato.training.runs.log import RunLog
+from potato.training.runs.pulse import Pulse
+from potato.training.runs.records import Records
+from potato.training.runs.timing import Timing
+
+_log = logging.getLogger("potato.runs")
+
+_PULLS = 8
+"""Pieces of the journal applied between two looks at the worker, so that a flood of events cannot hide a cancel."""
+
+
+class Course:
+    """Sees one run through, in the supervisor's thread. Each stage begins by making sure that what it needs is there,
+    and may be begun again after a crash at any instant."""
+
+    def __init__(
+        self,
+        run: Run,
+        project: Project,
+        records: Records,
+        tasks: TaskRunner,
+        backend: Callable[[str], Backend],
+        timing: Timing,
+        pulse: Pulse,
+    ) -> None:
+        self._run = run
+        self._project = project
+        self._settings = project.config.model_training
+        self._records = records
+        self._tasks = tasks
+        self._backend = backend
+        self._timing = timing
+        self._pulse = pulse
+        self._folder = RunFolder.of(project, run.run_id)
+        self._log = RunLog(self._folder.log, records.clock)
+
+    def follow(self) -> None:
+        """See the run to its end. Raises `ServerCloses` where the server goes down first."""
+        try:
+            self._go()
+        except ServerCloses:
+            raise
+        except RunCancelled:
+            self._end(State.CANCELLED, None)
+        except Exception as error:  # whatever happens, the run ends with its reason and the queue goes on
+            if not isinstance(error, PotatoError):
+                _log.exception("run %s met an error", self._run.run_id)
+            self._end(State.ERROR, ends.as_error(error))
+
+    def _go(self) -> None:
+        if self._run.state is State.QUEUED and not self._begin():
+            return
+        self._limits = Limits(self._settings, self._folder, self._run.started_at, self._records.clock, self._timing)
+        if self._run.state is State.BUILDING:
+            self._build()
+        if self._run.state is State.RUNNING:
+            self._work()
+        if self._run.state is State.EVALUATING:
+            self._evaluate()
+
+    # The stages
+
+    def _begin(self) -> bool:
+        """Leave the queue; false where the run was cancelled at that very instant."""
+        self._folder.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self._move(State.BUILDING, step="building the bundle", started_at=self._records.now())
+        except rows.NotAllowed:
+            return False
+        self._log.say(f"run {self._run.run_id}: {self._run.trainer} on {', '.join(self._run.schemas)}")
+        return True
+
+    def _build(self) -> None:
+        self._log.say("building the bundle")
+        args = {
+            "run_id": self._run.run_id,
+            "trainer": self._run.trainer,
+            "schemas": list(self._run.schemas),
+            "folder": str(self._folder.bundle),
+        }
+        built = self._await(self._tasks.run("training.build", args), limited=True)
+        for warning in built["warnings"]:
+            self._log.say(f"warning: {warning}")
+        self._log.say("bundle " + ", ".join(f"{count} {split}" for split, count in built["counts"].items()))
+        self._move(
+            State.RUNNING,
+            step="starting the worker",
+            counts=built["counts"],
+            digest=built["digest"],
+            warnings=built["warnings"],
+            attempt=1,
+        )
+
+    def _work(self) -> None:
+        journal = Journal(self._records, self._folder, self._run.run_id, self._log)
+        execution, resumed = self._execution()
+        try:
+            ended = self._look_after(execution, journal)
+        except ServerCloses:
+            execution.close()
+            raise
+        except (RunCancelled, ends.RunFailed) as reason:
+            self._stop(execution, journal, reason)
+            raise
+        failed = ends.failure(journal.outcome, ended, resumed)
+        if failed is not None:
+            raise self._with_hint(failed)
+        self._limits.look_at_predictions()
+        self._move(State.EVALUATING, step="taking in the predictions", artifact_uri=str(self._folder.artifacts))
+
+    def _evaluate(self) -> None:
+        journal = Journal(self._records, self._folder, self._run.run_id, self._log)
+        args = {
+            "run_id": self._run.run_id,
+            "schemas": list(self._run.schemas),
+            "folder": str(self._folder.path),
+            "result": journal.outcome.result,
+        }
+        judged = self._await(self._tasks.run("training.evaluate", args), limited=False)
+        for line in judged["lines"]:
+            self._log.say(line)
+        now = self._records.now()
+        self._log.say("the run has finished")
+
+        def finish(connection: Connection) -> Run:
+            if rows.get_or_raise(connection, self._run.run_id).cancel_requested_at is not None:
+                raise RunCancelled  # at the last instant; nothing of it is shown
+            predictions.set_live(connection, self._run.run_id, judged["live"], now)
+            return rows.transition(
+                connection,
+                self._run.run_id,
+                State.SUCCESS,
+                step="",
+                finished_at=now,
+                scores=judged["scores"],
+                writeback=judged["writeback"],
+                warnings=[*self._run.warnings, *judged["warnings"]],
+            )
+
+        self._run = self._records.write(self._run.run_id, finish)
+
+    # The worker
+
+    def _execution(self) -> tuple[Execution, bool]:
+        """The run's worker, and whether an earlier server process started it."""
+        backend, job = self._backend(self._run.backend), self._job()
+        execution = backend.resume(job)
+        resumed = execution is not None
+        if execution is None:
+            execution = backend.start(job)
+        else:
+            self._log.say("the server was started again; following the run")
+        self._records.amend(self._run.run_id, host=execution.host)
+        return execution, resumed
+
+    def _job(self) -> Job:
+        return Job(
+            run_id=self._run.run_id,
+            attempt=self._run.attempt,
+            trainer=self._run.trainer,
+            schemas=self._run.schemas,
+            params=self._run.params,
+            seed=self._settings.split_seed,
+            folder=self._folder.path,
+            grace_seconds=self._settings.grace_seconds,
+            step=self._step,
+            log=self._log.say,
+        )
+
+    def _look_after(self, execution: Execution, journal: Journal) -> Ended:
+        lingers: float | None = None
+        while True:
+            ended = execution.poll()  # before the journal: what it wrote before its end is read below
+            self._pull(journal, everything=ended is not None)
+            if ended is not None:
+                return ended
+            if journal.outcome.result is not None:
+                lingers = lingers or time.monotonic() + self._timing.linger
+                if time.monotonic() >= lingers:
+                    execution.kill()
+            self._pause()
+            self._limits.look(execution)
+
+    def _pull(self, journal: Journal, everything: bool) -> None:
+        pulls = 0
+        while (everything or pulls < _PULLS) and journal.pull():
+            pulls += 1
+
+    def _stop(self, execution: Execution, journal: Journal, reason: Exception) -> None:
+        """SIGTERM to the whole group, SIGKILL after `grace_seconds`; what it still says is kept."""
+        self._step("stopping")
+        self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
+        execution.stop()
+        end = time.monotonic() + self._settings.grace_seconds
+        while execution.poll() is None:
+            self._pull(journal, everything=False)
+            if time.monotonic() >= end:
+                execution.kill()
+                break
+            if self._pulse.closing:
+                execution.close()
+                raise ServerCloses
+            self._pulse.pause(self._timing.poll)
+        self._pull(journal, everything=True)
+
+    # Small things
+
+    def _await(self, future: Future[Any], limited: bool) -> Any:
+        """A task's answer, unless the run is to end first; then the task ends too."""
+        future.add_done_callback(lambda _: self._pulse.wake())
+        try:
+            while not future.done():
+                self._pause()
+                if limited:
+                    self._limits.look_at_clock()
+        except (RunCancelled, ends.RunFailed):
+            self._tasks.abandon(future)
+            raise
+        if self._pulse.closing:
+            raise ServerCloses
+        return future.result()
+
+    def _pause(self) -> None:
+        """Wait a moment. Raises `ServerCloses` or `RunCancelled` where that is asked for."""
+        self._pulse.pause(self._timing.poll)
+        if self._pulse.closing:
+            raise ServerCloses
+        if self._records.get(self._run.run_id).cancel_requested_at is not None:
+            raise RunCancelled
+
+    def _move(self, to: State, **fields: Any) -> None:
+        self._run = self._records.transition(self._run.run_id, to, **fields)
+
+    def _step(self, text: str) -> None:
+        self._records.amend(self._run.run_id, step=text)
+
+    def _with_hint(self, failed: ends.RunFailed) -> ends.RunFailed:
+        hint = ends.hint_from_stderr(self._folder.stderr)
+        if hint is None:
+            return failed
+        self._log.say(f"hint: {hint}")
+        return ends.RunFailed(failed.error["code"] or "", failed.message, hint)
+
+    def _end(self, state: State, error: dict[str, Any] | None) -> None:
+        self._log.say(f"error: {error['message']}" if error else "the run was cancelled")
+        self._move(state, step="", finished_at=self._records.now(), error=error)
