@@ -1,10 +1,10 @@
 """Dawid-Skene consensus: labels and annotators' error rates, estimated from each other.
 
 Source: Dawid and Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm", Applied
-Statistics 28 (1979). It differs in one thing. There, an annotator who never met a class has no error rates for it, and
-one who gave ten labels has rates made of ten labels, so that a rare label given by such an annotator is overruled by
-what is common. Here every annotator's rates start from those of all annotators together, as if they had given
-`pseudo_votes` votes like everyone. With `pseudo_votes=0` it is the original.
+Statistics 28 (1979). It differs in one thing. There, a handful of votes makes error rates: an annotator who has met a
+class once, and was alone with it, has it always wrong. Here every annotator starts with the credit of `pseudo_votes`
+right answers for each class (a Dirichlet prior on the diagonal; the estimate is the maximum a posteriori), and only
+answers that others contradict use it up. With `pseudo_votes=0` it is the original.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from potato.agreement.consensus import Consensus, Floats, Ints, Vote, Votes
 
 MAX_ITERATIONS = 100
 TOLERANCE = 1e-6
-_UNSEEN = 0.01
-"""Votes that the pooled rates hold for a label that nobody gave to a class."""
 _FLOOR = 1e-300
 _DIGITS = 12
 """Probabilities are rounded to this, so that the last bits of a sum never decide what is exactly even."""
@@ -86,14 +84,10 @@ class _Model:
 
     def _rates(self, spread: Floats) -> Floats:
         """Habits x true classes: the probability that the annotator gives the label to an item of the class."""
-        annotators, classes = len(self.votes.annotators), len(self.votes.classes)
-        pooled = _grouped(spread, self.label_of, classes) + _UNSEEN
-        pooled /= pooled.sum(axis=0, keepdims=True)
-        seen = _grouped(spread, self.annotator_of, annotators)[self.annotator_of]
+        seen = _grouped(spread, self.annotator_of, len(self.votes.annotators))[self.annotator_of]
+        credit = self.pseudo_votes * (self.label_of[:, None] == np.arange(spread.shape[1]))
         total = seen + self.pseudo_votes
-        return np.divide(
-            spread + self.pseudo_votes * pooled[self.label_of], total, out=np.zeros_like(spread), where=total > 0
-        )
+        return np.asarray(np.divide(spread + credit, total, out=np.zeros_like(spread), where=total > 0))
 
     def _by_item(self, of_habit: Floats) -> Floats:
         return np.asarray(np.bincount(self.votes.item, of_habit[self.habit], minlength=len(self.votes.items)))
