@@ -42,6 +42,19 @@ class Artifact:
     path: str
     size: int
 
+    @property
+    def size_text(self) -> str:
+        """The size for people."""
+        return size_text(self.size)
+
+
+def size_text(size: int) -> str:
+    """`812 B`, `3.4 kB`, `120 MB`: in units of 1,000 bytes."""
+    value, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value, units = value / 1000, units[1:]
+    return f"{value:.0f} {units[0]}" if value >= 10 or units[0] == "B" else f"{value:.1f} {units[0]}"
+
 
 def log_file(folder: RunFolder, name: LogName) -> Path:
     """Where a log of the run lies, whether or not it is there."""

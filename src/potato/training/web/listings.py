@@ -6,7 +6,7 @@ import importlib.util
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection, annotations, predictions
+from potato.store import Connection, labelled, predictions
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo
 
@@ -18,7 +18,7 @@ def trainer_list(project: Project) -> list[dict[str, Any]]:
 
 def scheme_list(connection: Connection, project: Project) -> list[dict[str, Any]]:
     """Every scheme in the API's shape, in the project's order."""
-    labelled, live = annotations.labelled_items(connection), predictions.live(connection)
+    counts, live = labelled.items_by_scheme(connection), predictions.live(connection)
     infos = registry.infos()
     return [
         {
@@ -27,7 +27,7 @@ def scheme_list(connection: Connection, project: Project) -> list[dict[str, Any]
             "annotation_type": scheme.annotation_type,
             "description": scheme.description,
             "labels": scheme.label_names(),
-            "labelled_items": labelled.get(name, 0),
+            "labelled_items": counts.get(name, 0),
             "trainers": [info.name for info in infos if scheme.kind.value in info.kinds],
             "writeback": name in project.config.model_training.writeback.schemas,
             "live_run": live.get(name),

@@ -13,8 +13,8 @@ from potato.training.web.answers import errors
 from potato.web.auth import AdminDep
 
 _ABOUT = """Start, watch and judge training runs. Every request carries the project's `admin_api_key` in the header
-`X-API-Key`, or comes from an admin's session in the browser. Every error is JSON with `error` (a sentence), `code`, and,
-where there is one, `hint`. Times are UTC, ISO 8601."""
+`X-API-Key`, or comes from an admin's session in the browser. Every error is JSON with `error` (a sentence), `code`,
+and, where there is one, `hint`. Times are UTC, ISO 8601."""
 
 
 def document(api: APIRouter) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from potato.training.runs.model import as_json
 from potato.training.runs.request import RunRequest
 from potato.training.web import bodies, stream
 from potato.training.web.answers import Json, RunId, errors
-from potato.training.web.journal import CurveReader, as_json as event_json, read_piece
+from potato.training.web.journal import CurveReader, read_piece
+from potato.training.web.journal import as_json as event_json
 from potato.training.web.service import supervisor_of
 from potato.web.auth import AdminDep
 from potato.web.site import Site, SiteDep
@@ -107,9 +108,7 @@ async def get_stream(
 async def get_curves(request: Request, run_id: RunId, site: SiteDep, admin: AdminDep) -> Response:
     """Every metric of the run over its steps so far."""
     reader = _curve_reader(request)
-    curves, offset = await site.read(
-        lambda connection: reader.read(_folder(connection, site, run_id).events)
-    )
+    curves, offset = await site.read(lambda connection: reader.read(_folder(connection, site, run_id).events))
     return Json({"curves": curves, "next": offset})
 
 

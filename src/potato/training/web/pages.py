@@ -1,0 +1,52 @@
+"""The training page and the run page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from potato.store import Connection
+from potato.store import runs as stored
+from potato.training.web import views
+from potato.training.web.answers import RunId
+from potato.web.auth import AdminDep
+from potato.web.render import render, url
+from potato.web.site import SiteDep
+
+router = APIRouter()
+
+
+@router.get("", name="training_page")
+async def training_page(request: Request, site: SiteDep, admin: AdminDep, before: str | None = None) -> HTMLResponse:
+    """Where runs are started, watched and compared. `before` asks for the runs older than one."""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        return views.training_page(connection, site.project, site.clock(), before)
+
+    context = await site.read(look)
+    return render(
+        request,
+        "training/page.html",
+        here="training",
+        api=_api(request),
+        run_link=lambda run_id: url(request, "training_run", run_id=run_id),
+        **context,
+    )
+
+
+@router.get("/runs/{run_id}", name="training_run")
+async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminDep) -> HTMLResponse:
+    """All that is known of one run."""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        return views.run_page(stored.get_or_raise(connection, run_id), site.project, site.clock())
+
+    return render(request, "training/run.html", here="training", api=_api(request), **await site.read(look))
+
+
+def _api(request: Request) -> str:
+    """The API's address as seen from the page, with its closing slash."""
+    return url(request, "list_runs").removesuffix("runs")

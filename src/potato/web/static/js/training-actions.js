@@ -1,0 +1,36 @@
+// The buttons that change a run, wherever they stand on the training pages.
+
+import { call, pageOf } from "./training-api.js";
+import { notice } from "./training-words.js";
+
+/** Let `[data-cancel]`, `[data-withdraw]` and `[data-again]` work; `place` shows what is to be said, `onDone` follows. */
+export function actions(place, onDone) {
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-cancel], [data-withdraw], [data-again]");
+    if (!button || button.disabled) return;
+    button.disabled = true;
+    try {
+      await act(button, place);
+      await onDone();
+    } catch (error) {
+      place.replaceChildren(notice("bad", error.message, error.hint));
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+async function act(button, place) {
+  const { cancel, withdraw, again } = button.dataset;
+  if (cancel !== undefined) {
+    await call("POST", `runs/${cancel}/cancel`);
+    place.replaceChildren(notice("info", "The run is being cancelled.", "Its log and events stay on its page."));
+  } else if (withdraw !== undefined) {
+    if (!confirm("Withdraw this run's suggestions? Annotators will no longer see them; labels stay as they are.")) return;
+    const answer = await call("DELETE", `runs/${withdraw}/predictions`);
+    place.replaceChildren(notice("ok", `${answer.withdrawn.toLocaleString("en-US")} suggestions were withdrawn.`));
+  } else {
+    const { run_id } = await call("POST", "runs", JSON.parse(again));
+    document.location.assign(pageOf(run_id));
+  }
+}

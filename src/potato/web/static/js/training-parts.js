@@ -1,0 +1,64 @@
+// Brings the parts of a page up to date that the server renders: fetches the page anew and exchanges what has changed.
+
+import { refresh as refreshTimes } from "./times.js";
+
+const shown = new WeakMap(); // part → the server's markup that it shows
+let going = null;
+let again = false;
+
+/** Exchange every `[data-part]` of the page for the server's present one. Calls during one are joined to one more. */
+export function refreshParts() {
+  if (going) {
+    again = true;
+    return going;
+  }
+  going = fetchParts().finally(() => {
+    going = null;
+    if (again) {
+      again = false;
+      refreshParts();
+    }
+  });
+  return going;
+}
+
+async function fetchParts() {
+  const response = await fetch(document.location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!response?.ok) return; // what is shown stays; the next change tries again
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const parts = [...document.querySelectorAll("[data-part]")].reverse(); // a part inside another comes first
+  for (const part of parts) {
+    const fresh = page.querySelector(`[data-part="${CSS.escape(part.dataset.part)}"]`);
+    const html = fresh?.innerHTML;
+    if (!fresh || shown.get(part) === html) continue;
+    shown.set(part, html);
+    exchange(part, fresh);
+  }
+  if (page.title) document.title = page.title;
+  refreshTimes();
+}
+
+function exchange(part, fresh) {
+  const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+  keepLive(part, fresh, () => part.replaceChildren(...fresh.childNodes));
+  if (focused) part.querySelector(focused)?.focus();
+  part.dispatchEvent(new CustomEvent("exchanged", { bubbles: true }));
+}
+
+/** A run that is followed goes on being followed: its section moves over, curves, log and all. */
+function keepLive(part, fresh, replace) {
+  const live = part.querySelector("[data-live]");
+  const place = live && fresh.querySelector(`[data-live][data-run="${CSS.escape(live.dataset.run)}"]`);
+  const log = live?.querySelector("[data-log]");
+  const top = log?.scrollTop;
+  place?.replaceWith(live);
+  replace();
+  if (place && log) log.scrollTop = top;
+}
+
+function keyOf(active) {
+  for (const name of ["data-cancel", "data-withdraw", "data-again"]) {
+    if (active.hasAttribute(name)) return `[${name}="${CSS.escape(active.getAttribute(name))}"]`;
+  }
+  return active.hasAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : null;
+}
