@@ -35,12 +35,13 @@ def _section(info: TrainerInfo) -> str:
 
 
 def _row(param: Param) -> str:
-    default = (
-        "none"
-        if param.default is None
-        else f"`{str(param.default).lower() if param.type == 'bool' else param.default}`"
-    )
-    return f"| `{param.name}` | {param.type} | {default} | {_limits(param)} | {param.help} |"
+    return f"| `{param.name}` | {param.type} | {_default(param)} | {_limits(param)} | {param.help} |"
+
+
+def _default(param: Param) -> str:
+    if param.default is None:
+        return "none"
+    return f"`{param.default}`".lower() if param.type == "bool" else f"`{param.default}`"
 
 
 def _limits(param: Param) -> str:

@@ -21,9 +21,7 @@ from potato.project.models import ProjectFile
 from potato.training.trainers import registry
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(ROOT.glob("docs/*.md")) + [
-    ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")
-]
+PAGES = [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples/README.md"]
 SMALLEST = {
     "annotation_task_name": "x",
     "data_files": ["x.jsonl"],
