@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -74,6 +76,15 @@ class ServerLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path, name: str) -> Iterator[None]:
+    """One process at a time in `folder` does what `name` stands for; others wait here. A killed one holds nobody up."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def check_file_system(folder: Path) -> None:

@@ -1,0 +1,187 @@
+"""Data files into the store: whole or not at all, streamed, and nothing read twice that has not changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from potato.items.problems import InvalidData, Problems, RowProblem
+from potato.items.reading import Row, read_rows
+from potato.items.text import text_hash
+from potato.project import Project
+from potato.store import Database
+from potato.store.clock import Clock, utc_now
+from potato.store.intake import Intake, NewItem, Source, known_sources
+from potato.store.lock import exclusive
+from potato.training.contract.files import sha256_file
+
+_READING = 1
+"""Goes up when rows are read, hashed or grouped differently, so that files are read again."""
+
+
+@dataclass
+class LoadReport:
+    """What a load came to."""
+
+    read: int = 0
+    """Rows read that are items."""
+    added: int = 0
+    """Items that are new."""
+    unchanged: int = 0
+    """Files that have not changed since they were last read, and were not read again."""
+    duplicates: int = 0
+    """Rows that repeat an item of this load, word for word; they are one item."""
+    skipped: int = 0
+    """Rows without a usable text, left out as `bad_rows: skip` says."""
+    problems: list[str] = field(default_factory=list)
+    """The first of the rows left out, as lines."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences about what is allowed but may not be meant."""
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, as JSON."""
+        return asdict(self)
+
+    def sentences(self) -> Iterator[str]:
+        """What a person wants to know, a sentence each."""
+        yield f"{self.added} new {'item' if self.added == 1 else 'items'} of {self.read} rows read"
+        if self.skipped:
+            yield f"{self.skipped} rows have no usable text and were left out:"
+            yield from self.problems
+        yield from self.notes
+
+
+def load_items(project: Project, database: Database, clock: Clock = utc_now) -> LoadReport:
+    """Take in what is new in the data files. All or nothing: raises `InvalidData` with everything that is wrong."""
+    with exclusive(project.output_dir, "load"):
+        return _Load(project, database, clock).run()
+
+
+class _Load:
+    def __init__(self, project: Project, database: Database, clock: Clock) -> None:
+        self._project = project
+        self._intake = Intake(database, clock())
+        with database.read() as conn:
+            self._known = known_sources(conn)
+        self._settings = _settings(project)
+        self._problems = Problems()
+        self._skipped = Problems()
+        self._report = LoadReport()
+        self._first_duplicate = ""
+
+    def run(self) -> LoadReport:
+        self._intake.discard()
+        files = zip(self._project.data_files, self._project.config.data_files, strict=True)
+        read = [source for path, name in files if (source := self._file(path, name)) is not None]
+        if self._problems:
+            self._intake.discard()
+            raise InvalidData(self._problems)
+        self._intake.publish(read)
+        return self._finished()
+
+    def _finished(self) -> LoadReport:
+        report = self._report
+        report.added = self._intake.added
+        report.skipped = self._skipped.count
+        report.problems = list(self._skipped.lines())
+        if report.duplicates:
+            rows = "One row repeats" if report.duplicates == 1 else f"{report.duplicates} rows repeat"
+            report.notes.append(f"{rows} an item word for word and count once; the first is {self._first_duplicate}")
+        for gone in sorted(set(self._known) - set(self._project.config.data_files)):
+            report.notes.append(f"{gone} is no longer among the data_files; its items stay in the project")
+        return report
+
+    def _file(self, path: Path, name: str) -> Source | None:
+        """Take in one file; None where there is nothing to note: it is unchanged, or it cannot be read."""
+        try:
+            before = path.stat()
+            known = self._known.get(name)
+            if known is not None and self._is_unchanged(known, before):
+                self._report.unchanged += 1
+                return None
+            digest = sha256_file(str(path))
+        except OSError as error:
+            reason = "there is no such file" if isinstance(error, FileNotFoundError) else f"{error.strerror}"
+            self._problems.add(RowProblem(name, None, reason))
+            return None
+        source = Source(name, before.st_size, before.st_mtime_ns, digest, self._settings, items=0)
+        if known is not None and (known.digest, known.settings) == (digest, self._settings):
+            self._report.unchanged += 1
+            return Source(**{**vars(source), "items": known.items})
+        return self._rows(path, source, before)
+
+    def _is_unchanged(self, known: Source, now: os.stat_result) -> bool:
+        seen = (known.bytes, known.mtime_ns, known.settings)
+        return seen == (now.st_size, now.st_mtime_ns, self._settings)
+
+    def _rows(self, path: Path, source: Source, before: os.stat_result) -> Source:
+        items, piece = 0, []
+        for row in read_rows(path, source.path, self._project.config.item_properties):
+            if isinstance(row, RowProblem):
+                self._problem(row)
+                continue
+            items += 1
+            piece.append(_item(row))
+            if len(piece) == self._intake.piece:
+                self._add(piece)
+                piece = []
+        self._add(piece)
+        after = path.stat()
+        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            self._problems.add(RowProblem(source.path, None, "it was changed while it was being read; try again"))
+        self._report.read += items
+        self._note_fewer(source.path, items)
+        return Source(**{**vars(source), "items": items})
+
+    def _problem(self, problem: RowProblem) -> None:
+        skips = problem.unusable_text and self._project.config.bad_rows == "skip"
+        (self._skipped if skips else self._problems).add(problem)
+
+    def _add(self, piece: Sequence[NewItem]) -> None:
+        for met in self._intake.add(piece) if piece else ():
+            here, there = met.item, f"{met.source}:{met.line}"
+            if not met.same:
+                self._problems.add(RowProblem(here.source, here.line, _conflict(here.id, there, new=met.new)))
+            elif met.new:
+                self._first_duplicate = self._first_duplicate or f"{here.id!r} ({there}, {here.source}:{here.line})"
+                self._report.duplicates += 1
+
+    def _note_fewer(self, name: str, items: int) -> None:
+        fewer = self._known[name].items - items if name in self._known else 0
+        if fewer > 0:
+            rows = "1 row" if fewer == 1 else f"{fewer} rows"
+            self._report.notes.append(f"{name} has {rows} fewer than before; the items read then stay in the project")
+
+
+def _settings(project: Project) -> str:
+    properties = project.config.item_properties.model_dump()
+    return json.dumps([_READING, properties, project.config.bad_rows], sort_keys=True)
+
+
+def _item(row: Row) -> NewItem:
+    said = json.dumps([row.id, row.text, row.image, row.audio, row.fields], sort_keys=True, separators=(",", ":"))
+    return NewItem(
+        id=row.id,
+        text=row.text,
+        image=row.image,
+        audio=row.audio,
+        fields=row.fields,
+        content=blake2b(said.encode(), digest_size=16).digest(),
+        text_hash=text_hash(row.text, row.image, row.audio),
+        source=row.source,
+        line=row.line,
+    )
+
+
+def _conflict(item: str, there: str, *, new: bool) -> str:
+    if new:
+        return f"the id {item!r:.80} has other content here than at {there}; give one of them another id"
+    return (
+        f"the id {item!r:.80} has other content here than when it was read from {there}; "
+        "give the changed item a new id, or put its row back as it was"
+    )

@@ -1,0 +1,20 @@
+"""When two items have the same text."""
+
+from __future__ import annotations
+
+import unicodedata
+from hashlib import blake2b
+
+
+def normalise(text: str) -> str:
+    """`text` as it is compared: compatibility forms, case and white space do not count."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def text_hash(text: str, image: str | None = None, audio: str | None = None) -> int:
+    """A 63-bit number for what an item shows; items with equal numbers are one group.
+
+    Media count too: the same caption under two pictures makes two items, not one twice.
+    """
+    shown = normalise(text) if image is None and audio is None else f"{normalise(text)}\0{image}\0{audio}"
+    return int.from_bytes(blake2b(shown.encode(), digest_size=8).digest(), "big") >> 1

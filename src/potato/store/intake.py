@@ -1,0 +1,170 @@
+"""Taking in items: rows above the mark in short transactions, then one small transaction that moves the mark.
+
+Only one load runs at a time (`lock.exclusive`). What a broken load left is above the mark, and deleted by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
+
+from potato.store import facts
+from potato.store.clock import to_text
+from potato.store.database import Database
+from potato.store.items import VISIBLE
+from potato.store.tables import items, sources, text_groups, wanted
+from potato.store.upsert import upsert
+
+SMALL, LARGE = 2_000, 10_000
+"""Rows a transaction: while annotators may be waiting, and before there is anything to annotate."""
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """An item as it was read. `content` is a hash over all that its row says, `text_hash` names its text."""
+
+    id: str
+    text: str
+    image: str | None
+    audio: str | None
+    fields: dict[str, Any]
+    content: bytes
+    text_hash: int
+    source: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Met:
+    """An item whose id was there already: the new one, and where the old one stands. `new` ones came in this load."""
+
+    item: NewItem
+    source: str
+    line: int
+    same: bool
+    new: bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data file as it was when it was read; `settings` is what else decides how its rows become items."""
+
+    path: str
+    bytes: int
+    mtime_ns: int
+    digest: str
+    settings: str
+    items: int
+
+
+_KNOWN = select(items.c.id, items.c.content, items.c.source, items.c.line, items.c.seq).where(
+    items.c.id.in_(bindparam("wanted", expanding=True))
+)
+_GROUPS = select(text_groups.c.text_hash, text_groups.c.grp).where(
+    text_groups.c.text_hash.in_(bindparam("wanted", expanding=True))
+)
+_SOURCES = select(
+    sources.c.path, sources.c.bytes, sources.c.mtime_ns, sources.c.digest, sources.c.settings, sources.c["items"]
+)
+
+
+def known_sources(conn: Connection) -> dict[str, Source]:
+    """The data files that were read, by path."""
+    return {row[0]: Source(*row) for row in conn.execute(_SOURCES)}
+
+
+class Intake:
+    """One load. `add` rows, then `publish`, or `discard`; nothing is seen until it is published."""
+
+    def __init__(self, database: Database, at: datetime) -> None:
+        self._database = database
+        self._at = to_text(at)
+        with database.read() as conn:
+            self._mark = facts.tally(conn, VISIBLE)
+        self._next = self._mark + 1
+        self.piece = SMALL if self._mark else LARGE
+
+    @property
+    def added(self) -> int:
+        """How many items were new so far."""
+        return self._next - self._mark - 1
+
+    def add(self, rows: Sequence[NewItem]) -> list[Met]:
+        """Take in up to `piece` rows in one transaction; those whose id was there already are given back."""
+        with self._database.write() as conn:
+            _widen_cache(conn)
+            known = {row[0]: row for row in conn.execute(_KNOWN, {"wanted": [row.id for row in rows]})}
+            fresh: dict[str, NewItem] = {}
+            met = []
+            for row in rows:
+                if row.id in known:
+                    _, content, source, line, seq = known[row.id]
+                    met.append(Met(row, source, line, same=content == row.content, new=seq > self._mark))
+                elif row.id in fresh:
+                    first = fresh[row.id]
+                    met.append(Met(row, first.source, first.line, same=first.content == row.content, new=True))
+                else:
+                    fresh[row.id] = row
+            self._insert(conn, list(fresh.values()))
+        return met
+
+    def publish(self, read: Sequence[Source]) -> None:
+        """Show everything that was added, and note the files as read."""
+        with self._database.write() as conn:
+            facts.set_tally(conn, VISIBLE, self._next - 1)
+            rows = [{**vars(source), "read_at": self._at} for source in read]
+            upsert(conn, sources, ("path",), rows)
+
+    def discard(self) -> None:
+        """Delete whatever lies above the mark: what this load added, or what a broken one left."""
+        with self._database.write() as conn:
+            last = conn.execute(select(func.max(items.c.seq))).scalar() or 0
+            if last > self._mark:
+                conn.execute(delete(text_groups).where(text_groups.c.item > self._mark))
+        while last > self._mark:
+            last -= SMALL
+            with self._database.write() as conn:
+                conn.execute(delete(wanted).where(wanted.c.item > max(last, self._mark)))
+                conn.execute(delete(items).where(items.c.seq > max(last, self._mark)))
+        self._next = self._mark + 1
+
+    def _insert(self, conn: Connection, rows: list[NewItem]) -> None:
+        if not rows:
+            return
+        hashes = {row.text_hash for row in rows}
+        groups = {row[0]: row[1] for row in conn.execute(_GROUPS, {"wanted": list(hashes)})}
+        new_groups, new_items = [], []
+        for seq, row in enumerate(rows, self._next):
+            if row.text_hash not in groups:
+                groups[row.text_hash] = row.id
+                new_groups.append({"text_hash": row.text_hash, "item": seq, "grp": row.id})
+            new_items.append(self._values(seq, row, groups[row.text_hash]))
+        conn.execute(insert(items), new_items)
+        if new_groups:
+            conn.execute(insert(text_groups), new_groups)
+        conn.execute(insert(wanted), [{"item": item["seq"], "taken": 0} for item in new_items])
+        self._next += len(rows)
+
+    def _values(self, seq: int, row: NewItem, group: str) -> dict[str, Any]:
+        return {
+            "seq": seq,
+            "id": row.id,
+            "text": row.text,
+            "image": row.image,
+            "audio": row.audio,
+            "fields": row.fields,
+            "content": row.content,
+            "grp": group,
+            "source": row.source,
+            "line": row.line,
+            "added_at": self._at,
+        }
+
+
+def _widen_cache(conn: Connection) -> None:
+    if conn.dialect.name == "sqlite":  # ids come in any order: without this, each touches a page on disk
+        conn.exec_driver_sql("PRAGMA cache_size=-65536")
