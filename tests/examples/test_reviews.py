@@ -69,9 +69,7 @@ def test_the_demo_ends_with_a_good_model_and_suggestions(project: Path) -> None:
 @pytest.mark.computes
 def test_the_demo_serves_until_ctrl_c_and_can_be_repeated(project: Path) -> None:
     for _ in range(2):
-        with subprocess.Popen(
-            demo(project), stdout=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "80"}
-        ) as shown:
+        with subprocess.Popen(demo(project), stdout=subprocess.PIPE, text=True) as shown:
             assert shown.stdout is not None
             seen = []
             for line in shown.stdout:
