@@ -20,7 +20,7 @@ from potato.training.runs.notifier import Notifier
 from potato.web import errors
 from potato.web.protection import BodyLimit, SecurityHeaders
 from potato.web.render import HERE
-from potato.web.session import Sessions, new_secret
+from potato.web.session import Sessions, new_keys
 from potato.web.site import Site
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _opened(
         database = Database(project.database_url)
         closing.callback(database.close)
         database.migrate()
-        sessions = Sessions(_secret(database))
+        sessions = _sessions(database)
         writer = Writer(database)
         writer.start()
         closing.callback(writer.close)
@@ -98,10 +98,10 @@ def _opened(
         yield site
 
 
-def _secret(database: Database) -> str:
+def _sessions(database: Database) -> Sessions:
     with database.write() as connection:
-        secret = facts.get(connection, "cookie_secret")
-        if secret is None:
-            secret = new_secret()
-            facts.put(connection, "cookie_secret", secret)
-    return str(secret)
+        keys = facts.get(connection, "session_keys")
+        if keys is None:
+            keys = new_keys()
+            facts.put(connection, "session_keys", keys)
+    return Sessions(**keys)

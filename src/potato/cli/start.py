@@ -2,8 +2,148 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import socket
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
+
+from potato.errors import PotatoError
+from potato.project import Project
+
+
+class PortTaken(PotatoError):
+    """The port cannot be listened on. Nothing was started."""
+
+    code = "port_taken"
+    status = 409
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(f"cannot listen on {host}, port {port}: {reason}", hint="Choose another with --port.")
+
+
+class LoginNotBuilt(PotatoError):
+    """The project asks for a way to sign in that this version does not have."""
+
+    code = "login_not_built"
+    status = 400
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"login.type is {kind}, which this version does not have yet", hint="It has `name`.")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
+
+    @app.command()
+    def start(
+        file: Annotated[Path, typer.Argument(help="The project file.", metavar="CONFIG.YAML", show_default=False)],
+        port: Annotated[int, typer.Option(min=0, max=65535, help="The port to serve on; 0 takes a free one.")] = 8000,
+        host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    ) -> None:
+        """Check the project, then serve it until Ctrl-C."""
+        project = _checked(file, host)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # both ways of stopping are one
+        try:
+            serve(project, host, port)
+        except KeyboardInterrupt:
+            typer.echo("Stopped. Every answer is kept.")
+
+
+def serve(project: Project, host: str, port: int) -> None:
+    """Load what is new in the data files, then serve until a signal. Raises before it listens when it cannot."""
+    from potato.store import Database
+    from potato.store.lock import ServerLock
+    from potato.tasks import TaskRunner
+
+    _listening(host, port).close()  # said before a long load, not after it
+    with ServerLock(project.output_dir):
+        database = Database(project.database_url)
+        database.migrate()
+        database.close()
+        tasks = TaskRunner(project)
+        tasks.start()
+        try:
+            _report_load(tasks.run("items.load", {}).result())
+            _run(project, tasks, _listening(host, port))
+        finally:
+            tasks.close()
+
+
+def _checked(file: Path, host: str) -> Project:
+    """The project, after its findings were printed. Errors end the program, as they end `potato validate`."""
+    from potato.project.loading import load
+
+    loaded = load(file)
+    findings = loaded.findings
+    for finding in findings:
+        typer.echo(str(finding), err=True)
+    if loaded.project is None or any(finding.severity == "error" for finding in findings):
+        raise typer.Exit(1)
+    if loaded.project.config.login.type != "name":
+        raise LoginNotBuilt(loaded.project.config.login.type)
+    return loaded.project
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket bound to the address, not yet taking connections. Raises `PortTaken`."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            if port:
+                bound.listen(socket.SOMAXCONN)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        raise PortTaken(host, port, (error.strerror or str(error)).lower()) from error
+    return bound
+
+
+def _report_load(report: dict[str, Any]) -> None:
+    typer.echo(f"Items: {report['added']:,} new, {report['duplicates']:,} repeated, {report['skipped']:,} left out.")
+
+
+def _run(project: Project, tasks: Any, bound: socket.socket) -> None:
+    import uvicorn
+
+    from potato.app import create_app
+    from potato.training.runs.notifier import Notifier
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    notifier = Notifier()
+
+    class Server(uvicorn.Server):
+        """Says where it serves, and ends the event streams first: it would wait for them for ever."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                _say_where(project, bound)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            notifier.close()
+            await super().shutdown(sockets)
+
+    config = uvicorn.Config(
+        create_app(project, tasks=tasks, notifier=notifier),
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=10,
+        lifespan="on",
+    )
+    Server(config).run(sockets=[bound])
+
+
+def _say_where(project: Project, bound: socket.socket) -> None:
+    host, port = bound.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - shown, not bound
+        host = socket.gethostname()
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    typer.echo(f"{project.config.annotation_task_name} is served at {address}/ - Ctrl-C stops it.")
+    typer.echo(f"Admin: {address}/admin")

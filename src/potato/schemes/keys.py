@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from potato.schemes.base import Label, Scheme
+from potato.schemes.base import Kind, Label, Scheme
 
 RESERVED_KEYS = frozenset({"?", " ", "a", "g", "s"})
 """Single keys that act on the page itself: help, press the focused button, take the suggestion, guidelines, skip."""
+
+NONE_OF_THESE = ""
+"""Stands for the explicit "none of these" of a multilabel question among its labels; no label has an empty name."""
 
 ROWS = ("1234567890", "qwertyuiop", "dfhjkl", "zxcvbnm")
 """Keys given out by themselves, as rows of a keyboard, so that a question's keys lie side by side."""
@@ -23,11 +26,15 @@ def assign(schemes: Iterable[Scheme]) -> dict[str, dict[str, str]]:
     keys = {scheme.name: dict(_set_keys(scheme)) for scheme in asked}
     taken = {key.lower() for of_scheme in keys.values() for key in of_scheme.values()} | RESERVED_KEYS
     for scheme in asked:
-        waiting = [name for name in scheme.label_names() if name not in keys[scheme.name]]
+        waiting = [name for name in _choices(scheme) if name not in keys[scheme.name]]
         for name, key in zip(waiting, _free_keys(len(waiting), taken), strict=False):
             keys[scheme.name][name] = key
             taken.add(key)
     return keys
+
+
+def _choices(scheme: Scheme) -> list[str]:
+    return scheme.label_names() + ([NONE_OF_THESE] if scheme.kind is Kind.MULTILABEL else [])
 
 
 def _set_keys(scheme: Scheme) -> Mapping[str, str]:

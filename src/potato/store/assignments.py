@@ -131,6 +131,11 @@ def neighbour(conn: Connection, user: int, item: int | None, way: Literal["back"
     return found
 
 
+def was_given(conn: Connection, user: int, item: int) -> bool:
+    """Whether `user` ever met `item`."""
+    return conn.execute(_PLACE, {"item": item, "who": user}).first() is not None
+
+
 def progress(conn: Connection, user: int) -> Progress:
     """How far `user` and the project are, from what is counted as it happens."""
     done, skipped = conn.execute(_PROGRESS, {"who": user}).one()

@@ -23,6 +23,7 @@ class NotSignedIn(PotatoError):
 
     code = "not_signed_in"
     status = 401
+    page = "annotate/sign_in.html"
 
     def __init__(self) -> None:
         super().__init__("You are not signed in", hint="Sign in with your name; answers not yet saved are sent then.")
@@ -33,8 +34,10 @@ class NotAdmin(PotatoError):
 
     code = "not_admin"
     status = 401
+    page = "admin/sign_in.html"
 
     def __init__(self, key_is_set: bool) -> None:
+        self.key_is_set = key_is_set
         set_one = "Set `admin_api_key` in the project file and start the server again."
         enter = "Enter the admin key at /admin, or send it in the header X-API-Key."
         super().__init__("This needs the admin key", hint=enter if key_is_set else set_one)

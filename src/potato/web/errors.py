@@ -90,7 +90,8 @@ def wants_page(request: Request) -> bool:
 def answer(request: Request, error: PotatoError, headers: dict[str, str] | None = None) -> Response:
     """The response that tells of `error`."""
     if wants_page(request):
-        return render(request, "error.html", status=error.status, headers=headers, error=error)
+        page = getattr(error, "page", "error.html")  # an error may bring the way out of it: a form to sign in
+        return render(request, page, status=error.status, headers=headers, error=error)
     body = {key: plain(value) for key, value in error.as_json().items()}
     return JSONResponse(body, status_code=error.status, headers=headers)
 
@@ -137,7 +138,9 @@ def _sentence(problem: dict[str, Any]) -> str:
     if kind == "extra_forbidden":
         return f"unknown field `{where}`"
     if not where:
-        return "The body is missing" if kind == "missing" else "The body must be a JSON object, sent as application/json"
+        return (
+            "The body is missing" if kind == "missing" else "The body must be a JSON object, sent as application/json"
+        )
     if kind == "missing":
         return f"`{where}` is missing"
     return f"`{where}`: {problem['msg'][:1].lower()}{problem['msg'][1:]}"

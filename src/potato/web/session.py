@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from typing import Any
@@ -15,22 +14,22 @@ DAY = 24 * 60 * 60
 LIFETIMES = {"annotator": 30 * DAY, "admin": DAY // 2}
 
 
-def new_secret() -> str:
-    """A secret that signs a project's cookies; kept in its store."""
-    return secrets.token_hex(32)
+def new_keys() -> dict[str, str]:
+    """A secret that signs a project's cookies, and a tag that tells its browsers' data from another project's."""
+    return {"secret": secrets.token_hex(32), "tag": secrets.token_hex(4)}
 
 
 class Sessions:
     """Makes and reads the cookies of one project.
 
-    A cookie's name carries a tag of the secret, because browsers share cookies between ports: two projects on one
+    A cookie's name carries the project's `tag`, because browsers share cookies between ports: two projects on one
     machine do not sign each other's people out. No `Path` is set: a browser then takes the folder of the address that
     set the cookie, which is right under any prefix that a proxy adds.
     """
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: str, tag: str) -> None:
         self._secret = secret
-        self.tag = hashlib.sha256(secret.encode()).hexdigest()[:8]
+        self.tag = tag
 
     def read(self, connection: HTTPConnection, role: str, stamp: str = "") -> Any:
         """What `write` put into the cookie of `role`; None when there is none, it has aged, or it was tampered with."""

@@ -14,7 +14,8 @@ from starlette.requests import HTTPConnection
 
 from potato.project import Project
 from potato.store import Connection, Database, Writer
-from potato.store.clock import Clock, to_text, utc_now
+from potato.store.clock import Clock, utc_now
+from potato.store.rules import Rules
 from potato.web.session import Sessions
 
 if TYPE_CHECKING:
@@ -52,9 +53,10 @@ class Site:
         """What `function(connection)` gives, once its effect is on disk. A caller that leaves does not undo it."""
         return await asyncio.shield(asyncio.wrap_future(self.writer.submit(function)))
 
-    def now(self) -> str:
-        """The present time as the store keeps it."""
-        return to_text(self.clock())
+    @cached_property
+    def rules(self) -> Rules:
+        """How the project hands out items and stores answers."""
+        return Rules.of(self.project)
 
     @cached_property
     def admin_key(self) -> str | None:

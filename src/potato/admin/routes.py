@@ -1,0 +1,62 @@
+"""The admin's addresses, those of training aside."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from starlette.responses import JSONResponse, Response
+
+from potato.admin.measuring import AgreementGauge
+from potato.admin.overview import overview
+from potato.web.auth import AdminDep, WrongAdminKey, admin_of, check_key, check_origin, sign_in_admin
+from potato.web.errors import wants_page
+from potato.web.render import go, render
+from potato.web.site import SiteDep
+
+router = APIRouter(include_in_schema=False)
+
+ANNOTATORS_SHOWN = 500
+
+
+@router.get("/admin", name="admin_overview")
+async def show_overview(request: Request, site: SiteDep, after: str = "") -> Response:
+    """How the project stands; without admin rights, the way in."""
+    if admin_of(request) is None:
+        return render(request, "admin/sign_in.html", problem=None)
+    shown = await site.read(lambda connection: overview(connection, site.project, after, ANNOTATORS_SHOWN))
+    return render(request, "admin/overview.html", here="overview", overview=shown)
+
+
+@router.get("/admin/agreement", name="admin_agreement")
+async def show_agreement(request: Request, site: SiteDep, _admin: AdminDep) -> Response:
+    """The overview's table of agreement, which takes longer than a page may."""
+    state = request.app.state
+    if not hasattr(state, "agreement"):
+        state.agreement = AgreementGauge()
+    measured = await state.agreement.read(site)
+    return render(request, "admin/agreement.html", measured=measured)
+
+
+@router.post("/admin/sign-in", name="admin_sign_in")
+async def enter(request: Request, site: SiteDep, key: Annotated[str, Form(max_length=1000)] = "") -> Response:
+    """Take the admin key and open a session."""
+    check_origin(request, strict=False)
+    try:
+        check_key(site, key.strip())
+    except WrongAdminKey as wrong:
+        if not wants_page(request):
+            raise
+        return render(request, "admin/sign_in.html", status=401, problem=wrong.message)
+    response = go(request, "admin_overview") if wants_page(request) else JSONResponse({"admin": True})
+    sign_in_admin(request, response)
+    return response
+
+
+@router.post("/admin/sign-out", name="admin_sign_out")
+async def leave(request: Request, site: SiteDep) -> Response:
+    """End the admin session."""
+    check_origin(request, strict=False)
+    response = go(request, "admin_overview")
+    site.sessions.clear(response, "admin")
+    return response

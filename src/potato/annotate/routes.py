@@ -1,0 +1,134 @@
+"""The annotators' addresses."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from potato.annotate.guidelines import guidelines_html
+from potato.annotate.names import clean_name
+from potato.annotate.pages import NoMedia, item_page, media_file
+from potato.annotate.saving import ItemNotYours, SaveBody, SkipBody, require_same, save
+from potato.schemes import keys
+from potato.store import Connection, assignments, users
+from potato.store.assignments import Progress
+from potato.web.auth import User, UserDep, check_origin, sign_in, user_of
+from potato.web.errors import wants_page
+from potato.web.render import go, render, url
+from potato.web.site import SiteDep
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/", name="home")
+async def home(request: Request) -> Response:
+    """The way in: the sign-in page, or straight on to the next item."""
+    return go(request, "next_item") if user_of(request) else render(request, "annotate/sign_in.html", problem=None)
+
+
+@router.post("/sign-in", name="sign_in")
+async def enter(request: Request, site: SiteDep, name: Annotated[str, Form(max_length=1000)] = "") -> Response:
+    """Sign in by name. A page goes on to the items; a script, which signs in again in place, gets the name."""
+    check_origin(request, strict=False)
+    try:
+        cleaned = clean_name(name)
+    except users.InvalidName as problem:
+        if not wants_page(request):
+            raise
+        return render(request, "annotate/sign_in.html", status=400, problem=problem.message, name=name)
+    user_id = await site.write(lambda connection: users.ensure(connection, cleaned, site.clock()))
+    response = go(request, "next_item") if wants_page(request) else JSONResponse({"name": cleaned})
+    sign_in(request, response, User(user_id, cleaned))
+    return response
+
+
+@router.post("/sign-out", name="sign_out")
+async def leave(request: Request, site: SiteDep) -> Response:
+    """Sign out and show the way in."""
+    check_origin(request, strict=False)
+    response = go(request, "home")
+    site.sessions.clear(response, "annotator")
+    return response
+
+
+@router.get("/annotate", name="next_item")
+async def next_item(request: Request, site: SiteDep, user: UserDep) -> Response:
+    """Give out an item and go there; when nothing is left, say why."""
+    given = await site.write(lambda connection: assignments.next_item(connection, user.id, site.clock(), site.rules))
+    if isinstance(given, int):
+        return go(request, "item", seq=given)
+    progress = await site.read(lambda connection: assignments.progress(connection, user.id))
+    return render(request, "annotate/nothing_left.html", user=user, progress=progress, reason=given.sentence)
+
+
+@router.get("/annotate/{seq:int}", name="item")
+async def item(request: Request, site: SiteDep, user: UserDep, seq: int) -> Response:
+    """One item with its questions and what the annotator answered so far."""
+    key_table = keys.assign(site.project.schemes.values())
+    page, progress = await site.read(lambda connection: item_page(connection, site, user, seq, key_table))
+    guide = await asyncio.to_thread(guidelines_html, site.project)
+    return render(request, "annotate/item.html", user=user, page=page, progress=progress, guide=guide)
+
+
+@router.get("/annotate/last", name="last_item")
+async def last_item(request: Request, site: SiteDep, user: UserDep) -> Response:
+    """The item that the annotator met last."""
+    last = await site.read(lambda connection: assignments.neighbour(connection, user.id, None, "back"))
+    return go(request, "next_item") if last is None else go(request, "item", seq=last)
+
+
+@router.get("/annotate/{seq:int}/back", name="back")
+async def back(request: Request, site: SiteDep, user: UserDep, seq: int) -> Response:
+    """The item that the annotator had before this one; this one again at the beginning."""
+    before = await site.read(lambda connection: assignments.neighbour(connection, user.id, seq, "back"))
+    return go(request, "item", seq=seq if before is None else before)
+
+
+@router.get("/annotate/{seq:int}/forth", name="forth")
+async def forth(request: Request, site: SiteDep, user: UserDep, seq: int) -> Response:
+    """The item that the annotator had after this one; a new one at the end."""
+    after = await site.read(lambda connection: assignments.neighbour(connection, user.id, seq, "forth"))
+    return go(request, "next_item") if after is None else go(request, "item", seq=after)
+
+
+@router.post("/annotate/{seq:int}/answers", name="save_answers")
+async def save_answers(site: SiteDep, user: UserDep, seq: int, body: SaveBody) -> dict[str, Any]:
+    """Save answers. The reply is sent once they are on disk; the same request again gets the same reply."""
+    saved, progress = await save(site, user, seq, body)
+    return {
+        "saved_at": saved.at,
+        "repeated": saved.repeated,
+        "item_done": saved.item_done,
+        "progress": _progress(progress),
+    }
+
+
+@router.post("/annotate/{seq:int}/skip", name="skip")
+async def skip(request: Request, site: SiteDep, user: UserDep, seq: int, body: SkipBody) -> dict[str, Any]:
+    """Pass an item over, with a reason."""
+    require_same(body.annotator, user)
+
+    def write(connection: Connection) -> None:
+        if not assignments.was_given(connection, user.id, seq):
+            raise ItemNotYours(seq)
+        assignments.skip(connection, user.id, seq, body.reason.strip() or None, site.clock(), site.rules)
+
+    await site.write(write)
+    return {"skipped": True, "next": url(request, "next_item")}
+
+
+@router.get("/annotate/{seq:int}/media/{kind}", name="media")
+async def media(site: SiteDep, user: UserDep, seq: int, kind: str) -> Response:
+    """An item's image or recording, where it is a file of the project's."""
+    file: Path = await site.read(lambda connection: media_file(connection, site, user, seq, kind))
+    if not await asyncio.to_thread(file.is_file):
+        raise NoMedia(seq, kind)
+    return FileResponse(file)
+
+
+def _progress(progress: Progress) -> dict[str, int]:
+    return {"done": progress.done, "total_done": progress.total_done, "total": progress.total}

@@ -1,0 +1,137 @@
+"""From an answer in a browser to one durable write in the store."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from potato.errors import PotatoError
+from potato.schemes import Answer, InvalidAnswer, Scheme
+from potato.store import Connection, annotations, assignments
+from potato.store.annotations import Save, Saved
+from potato.store.assignments import Progress
+from potato.web.auth import User
+from potato.web.site import Site
+
+MAX_ELAPSED_MS = 24 * 60 * 60 * 1000
+
+
+class SaveBody(BaseModel):
+    """Answers to some of an item's questions, as they changed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    request_id: str = Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")
+    """Made by the browser; the same one again is the same save."""
+    annotator: str = Field(max_length=200)
+    """For whom the page was made. Another annotator may have signed in since, in the same browser."""
+    answers: dict[str, Any] = Field(min_length=1, max_length=200)
+    """Scheme → answer; null clears it."""
+    elapsed_ms: int | None = Field(default=None, ge=0)
+    """Time that the item was in view before this answer."""
+    shown: str | None = Field(default=None, max_length=100_000)
+    """The page's signed record of the suggestions that it showed."""
+
+
+class SkipBody(BaseModel):
+    """Why an item is passed over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    annotator: str = Field(max_length=200)
+    reason: str = Field(default="", max_length=1000)
+
+
+class OtherAnnotator(PotatoError):
+    """The page belongs to one annotator, the session to another."""
+
+    code = "other_annotator"
+    status = 409
+
+    def __init__(self, page: str, session: str) -> None:
+        super().__init__(
+            f"This answer is {page}'s, and {session} is signed in; nothing was saved",
+            hint=f"The answer is kept in this browser and is sent when {page} signs in again.",
+        )
+
+
+class AnswersRefused(PotatoError):
+    """Some answers do not fit the project as it is now. The others of the same request were saved."""
+
+    code: ClassVar[str] = "answers_refused"
+    status: ClassVar[int] = 409
+
+    def __init__(self, reasons: dict[str, str], saved: list[str]) -> None:
+        also = f" Saved: {', '.join(saved)}." if saved else ""
+        super().__init__(
+            "; ".join(reasons.values()), hint=f"The project has changed: load the page again and answer anew.{also}"
+        )
+
+
+class ItemNotYours(PotatoError):
+    """An item that was never given to this annotator, or that does not exist."""
+
+    code = "item_not_yours"
+    status = 404
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"Item number {seq} was not given to you", hint="Go on with the next item.")
+
+
+def require_same(body_annotator: str, user: User) -> None:
+    """Raise `OtherAnnotator` unless the page and the session belong to one annotator."""
+    if body_annotator != user.name:
+        raise OtherAnnotator(body_annotator, user.name)
+
+
+def parse_answers(schemes: dict[str, Scheme], raw: dict[str, Any]) -> tuple[dict[str, Answer | None], dict[str, str]]:
+    """The answers that the project takes, and for each of the others the reason why not."""
+    parsed: dict[str, Answer | None] = {}
+    refused: dict[str, str] = {}
+    for name, value in raw.items():
+        if name not in schemes:
+            refused[name] = f"the question {name!r:.120} is no longer in the project"
+            continue
+        try:
+            parsed[name] = None if value is None else schemes[name].parse(value)
+        except InvalidAnswer as error:
+            refused[name] = error.message
+    return parsed, refused
+
+
+async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved, Progress]:
+    """Save what is valid of `body`. Raises `AnswersRefused` when not all of it was."""
+    require_same(body.annotator, user)
+    answers, refused = parse_answers(site.project.schemes, body.answers)
+    if refused and not answers:
+        raise AnswersRefused(refused, [])
+    order = Save(
+        user=user.id,
+        item=seq,
+        answers=answers,
+        request_id=body.request_id,
+        at=site.clock(),
+        source="page",
+        suggestions=shown_suggestions(site, seq, body.shown),
+        elapsed_ms=None if body.elapsed_ms is None else min(body.elapsed_ms, MAX_ELAPSED_MS),
+    )
+
+    def write(connection: Connection) -> tuple[Saved, Progress]:
+        if not assignments.was_given(connection, user.id, seq):
+            raise ItemNotYours(seq)
+        return annotations.save(connection, order, site.rules), assignments.progress(connection, user.id)
+
+    result = await site.write(write)
+    if refused:
+        raise AnswersRefused(refused, list(answers))
+    return result
+
+
+def shown_suggestions(site: Site, seq: int, signed: str | None) -> dict[str, Any]:
+    """The suggestions that the page showed, as it was told them; none when the record is not of this item.
+
+    A record that this server did not sign, as after a new secret, costs the record and never the answer.
+    """
+    record = site.sessions.unsign("shown", signed) if signed else None
+    return dict(record["suggestions"]) if record and record["item"] == seq else {}

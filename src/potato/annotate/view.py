@@ -1,0 +1,93 @@
+"""What the annotation page shows of one item to one annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from potato.schemes import Answer, InvalidAnswer, Scheme
+from potato.store.items import ItemRow
+from potato.store.predictions import Suggestion
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question of the page, as its template takes it."""
+
+    index: int
+    scheme: Scheme
+    keys: Mapping[str, str]
+    """Label name → the key that chooses it."""
+    value: Answer | None
+    """What the annotator answered, as far as the project still has it; None when there is no answer."""
+    gone: list[str]
+    """Labels of the stored answer that are no longer in the project."""
+    suggested: Answer | None
+    """What the live model suggests, as an answer."""
+    confidence: float | None
+
+    @property
+    def suggested_text(self) -> str:
+        """The suggestion in words."""
+        return answer_text(self.suggested)
+
+
+@dataclass(frozen=True)
+class ItemPage:
+    """One item with its questions. `shown` is the signed record of the suggestions on the page."""
+
+    item: ItemRow
+    asks: list[Ask]
+    shown: str
+    image: str | None
+    audio: str | None
+
+
+def asks_for(
+    schemes: Mapping[str, Scheme],
+    keys: Mapping[str, Mapping[str, str]],
+    answers: Mapping[str, Answer],
+    suggestions: Mapping[str, Suggestion],
+) -> list[Ask]:
+    """The questions in the project's order, with what was answered and what is suggested."""
+    asks = []
+    for index, scheme in enumerate(schemes.values()):
+        value, gone = _still_there(scheme, answers.get(scheme.name))
+        suggestion = suggestions.get(scheme.name)
+        suggested = suggested_answer(scheme, suggestion)
+        confidence = suggestion.confidence if suggestion and suggested is not None else None
+        asks.append(Ask(index, scheme, keys.get(scheme.name, {}), value, gone, suggested, confidence))
+    return asks
+
+
+def suggested_answer(scheme: Scheme, suggestion: Suggestion | None) -> Answer | None:
+    """The answer that a suggestion stands for; None for one that the project's labels no longer take."""
+    if suggestion is None:
+        return None
+    try:
+        return scheme.prediction_answer(suggestion.payload)
+    except InvalidAnswer:
+        return None
+
+
+def answer_text(answer: Any) -> str:
+    """An answer as it is said in a sentence."""
+    if isinstance(answer, list):
+        return ", ".join(str(part) for part in answer) or "none of these"
+    return str(answer)
+
+
+def _still_there(scheme: Scheme, stored: Answer | None) -> tuple[Answer | None, list[str]]:
+    """The part of a stored answer that the project still takes, and the names of what it does not."""
+    if stored is None:
+        return None, []
+    try:
+        return scheme.parse(stored), []
+    except InvalidAnswer:
+        parts = stored if isinstance(stored, list) else [stored]
+    kept, gone = [], []
+    for part in parts:
+        (kept if scheme.label_renames.get(str(part), str(part)) in scheme.label_names() else gone).append(part)
+    value = scheme.parse(kept) if isinstance(stored, list) and kept else None
+    return value, [str(part) for part in gone]

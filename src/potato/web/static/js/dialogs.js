@@ -1,0 +1,72 @@
+// The dialogs of the annotation page, each as a promise of what came of it.
+
+/** Open a dialog; resolves when it is closed. */
+export function openDialog(dialog) {
+  if (!dialog.open) dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+}
+
+/** Ask for a reason and `send(reason)` it. Resolves to whether the item was skipped. */
+export async function skipDialog(dialog, send) {
+  const reason = dialog.querySelector("textarea");
+  reason.value = "";
+  return submitted(dialog, async () => {
+    const response = await send(reason.value);
+    if (response.ok) return true;
+    throw new Error((await response.json()).error);
+  });
+}
+
+let signingIn = null;
+
+/** Sign in without leaving the page. Resolves to true once `annotator` is signed in; another name loads the page anew. */
+export function signInAgain(dialog, { url, annotator }) {
+  signingIn ??= signIn(dialog, url, annotator).finally(() => { signingIn = null; });
+  return signingIn;
+}
+
+async function signIn(dialog, url, annotator) {
+  const field = dialog.querySelector("input");
+  field.value = annotator;
+  return submitted(dialog, async () => {
+    const body = new URLSearchParams({ name: field.value });
+    const response = await fetch(url, { method: "POST", body, headers: { Accept: "application/json" } });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error);
+    if (answer.name !== annotator) location.reload();
+    return answer.name === annotator;
+  });
+}
+
+/** Show the dialog until its form was sent and `act` has succeeded (true), or it was closed (false). */
+function submitted(dialog, act) {
+  const form = dialog.querySelector("form");
+  const problem = dialog.querySelector("[data-problem]");
+  const buttons = form.querySelectorAll("button");
+  problem.hidden = true;
+  return new Promise((resolve) => {
+    let result = false;
+    const submit = async (event) => {
+      event.preventDefault();
+      for (const button of buttons) button.disabled = true;
+      try {
+        result = await act();
+        dialog.close();
+      } catch (error) {
+        problem.textContent = error instanceof TypeError ? "No connection. Nothing is lost; try again." : error.message;
+        problem.hidden = false;
+      } finally {
+        for (const button of buttons) button.disabled = false;
+      }
+    };
+    const close = () => dialog.close();
+    form.addEventListener("submit", submit);
+    dialog.querySelector("[data-close]")?.addEventListener("click", close);
+    dialog.addEventListener("close", () => {
+      form.removeEventListener("submit", submit);
+      dialog.querySelector("[data-close]")?.removeEventListener("click", close);
+      resolve(result);
+    }, { once: true });
+    dialog.showModal();
+  });
+}

@@ -1,0 +1,158 @@
+// Answers on their way to the server. Each stays in this browser until the server says that it is on disk.
+//
+// A draft is {id, item, annotator, answers, elapsed_ms, shown, attempted, refused}. Its id is made once and sent with every
+// attempt, so that an answer which is sent again after a lost reply lands once. Drafts are sent one after another, in order.
+
+const RETRY_MS = [1000, 2000, 4000, 8000, 15000];
+const ATTEMPT_MS = 20000;
+
+export class Drafts {
+  /**
+   * `tag` names the project, `annotator` whose drafts these are; `address(item)` is where an item's answers go, and
+   * `onState(state)` hears of every change.
+   */
+  constructor({ tag, annotator, address, onState }) {
+    this.prefix = `potato:${tag}:draft:`;
+    this.annotator = annotator;
+    this.address = address;
+    this.onState = onState;
+    this.savedAt = null;
+    this.retries = 0;
+    this.queue = this.#stored();
+    this.sending = null;
+    addEventListener("online", () => this.send());
+  }
+
+  /** The drafts that still wait to be sent. */
+  get waiting() {
+    return this.queue.filter((draft) => !draft.refused);
+  }
+
+  /** The drafts that the server did not take; they stay until someone decides. */
+  get refused() {
+    return this.queue.filter((draft) => draft.refused);
+  }
+
+  /** What is not yet on the server of one item's answers, by scheme. */
+  of(item) {
+    return Object.assign({}, ...this.queue.filter((draft) => draft.item === item).map((draft) => draft.answers));
+  }
+
+  /** Keep the answer and send it. One that was not yet tried is joined by what follows for the same item. */
+  add({ item, answers, elapsed_ms, shown }) {
+    const last = this.queue.at(-1);
+    if (last && last.item === item && !last.attempted && !last.refused) {
+      Object.assign(last.answers, answers);
+      last.elapsed_ms = elapsed_ms;
+      this.#store(last);
+    } else {
+      const order = `${Date.now()}`.padStart(15, "0");
+      const draft = { key: `${this.prefix}${order}:${newId()}`, id: newId(), item, annotator: this.annotator, answers, elapsed_ms, shown };
+      this.queue.push(draft);
+      this.#store(draft);
+    }
+    return this.send();
+  }
+
+  /** Send what waits. Resolves to true once nothing waits any more, to false when something stands in the way. */
+  send() {
+    clearTimeout(this.timer);
+    this.sending ??= this.#drain().finally(() => { this.sending = null; });
+    return this.sending;
+  }
+
+  /** Send refused drafts once more. */
+  retryRefused() {
+    for (const draft of this.refused) { draft.refused = null; this.#store(draft); }
+    return this.send();
+  }
+
+  /** Give refused drafts up. */
+  dropRefused() {
+    for (const draft of this.refused) this.#remove(draft);
+    this.#tell();
+  }
+
+  async #drain() {
+    while (this.waiting.length) {
+      const draft = this.waiting[0];
+      draft.attempted = true;
+      this.#store(draft);
+      this.onState({ kind: "saving" });
+      const hindrance = await this.#post(draft);
+      if (hindrance) {
+        this.onState({ kind: "unsaved", ...hindrance });
+        if (hindrance.why !== "signed-out") this.#later();
+        return false;
+      }
+      this.retries = 0;
+    }
+    this.#tell();
+    return this.refused.length === 0;
+  }
+
+  async #post(draft) {
+    const { id: request_id, annotator, answers, elapsed_ms, shown } = draft;
+    let response;
+    try {
+      response = await fetch(this.address(draft.item), {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: "application/json" },
+        body: JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown }),
+        keepalive: true,
+        signal: AbortSignal.timeout(ATTEMPT_MS),
+      });
+    } catch {
+      return { why: "offline" };
+    }
+    const body = await response.json().catch(() => null);
+    if (response.status === 401) return { why: "signed-out" };
+    if (response.status >= 500 || response.status === 429 || body === null) return { why: "server" };
+    if (response.ok) {
+      this.savedAt = body.saved_at;
+      this.progress = body.progress;
+      this.#remove(draft);
+    } else {
+      draft.refused = { message: body.error, hint: body.hint ?? "" };
+      this.#store(draft);
+    }
+    return null;
+  }
+
+  #tell() {
+    const [refused] = this.refused;
+    if (refused) this.onState({ kind: "unsaved", why: "refused", ...refused.refused });
+    else this.onState({ kind: "saved", at: this.savedAt, progress: this.progress });
+  }
+
+  #later() {
+    const wait = RETRY_MS[Math.min(this.retries++, RETRY_MS.length - 1)];
+    this.timer = setTimeout(() => this.send(), wait);
+  }
+
+  #stored() {
+    try {
+      return Object.keys(localStorage)
+        .filter((key) => key.startsWith(this.prefix))
+        .sort()
+        .map((key) => ({ ...JSON.parse(localStorage.getItem(key)), key }))
+        .filter((draft) => draft.annotator === this.annotator);
+    } catch {
+      return []; // no storage in this browser: drafts live in the page, and leaving it warns
+    }
+  }
+
+  #store(draft) {
+    try { localStorage.setItem(draft.key, JSON.stringify(draft)); } catch { /* as above */ }
+  }
+
+  #remove(draft) {
+    this.queue = this.queue.filter((each) => each !== draft);
+    try { localStorage.removeItem(draft.key); } catch { /* as above */ }
+  }
+}
+
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,37 @@
+// Which key was pressed for the page, if any. No key acts while someone types, composes with an input method, holds a key
+// down, or has a dialog open; and none but Enter and the arrows while single keys are switched off.
+
+const SWITCH = "potato:keys-off";
+const NAMED = new Set(["Enter", "ArrowLeft", "ArrowRight"]);
+
+/** The key of a keydown event as the page names it, or null when it is not for the page. */
+export function pageKey(event) {
+  if (event.defaultPrevented || event.repeat || event.isComposing || event.keyCode === 229) return null;
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  if (document.querySelector("dialog[open]") || isTyping(event.target)) return null;
+  if (NAMED.has(event.key)) return pressesItself(event) ? null : event.key;
+  return event.key.length === 1 && event.key !== " " && keysOn() ? event.key.toLowerCase() : null;
+}
+
+/** Whether single keys act. Those who dictate or use a switch turn them off. */
+export function keysOn() {
+  try { return localStorage.getItem(SWITCH) !== "1"; } catch { return true; }
+}
+
+/** Switch single keys on or off, in this browser. */
+export function switchKeys(on) {
+  try { on ? localStorage.removeItem(SWITCH) : localStorage.setItem(SWITCH, "1"); } catch { /* for this page only */ }
+  document.body.classList.toggle("keys-off", !on);
+}
+
+function isTyping(target) {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target.matches("textarea, select")) return true;
+  return target.matches("input") && !["radio", "checkbox", "button"].includes(target.type);
+}
+
+/** Enter on a button or link presses it, and the arrows seek in a recording. */
+function pressesItself(event) {
+  const own = event.key === "Enter" ? "button, a[href], summary" : "audio, video";
+  return event.target instanceof Element && event.target.closest(own) !== null;
+}
