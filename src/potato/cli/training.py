@@ -1,9 +1,45 @@
-"""`potato training`."""
+"""`potato training`: what the command line does for runs."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import typer
+
+from potato.errors import PotatoError
+from potato.training.backends.base import CheckReport
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
+    group = typer.Typer(help="Train models on the labels, here or on another machine.", no_args_is_help=True)
+    group.command("check")(check)
+    app.add_typer(group, name="training")
+
+
+def check(
+    backend: str = typer.Argument(..., metavar="BACKEND", help="`local`, or a name under model_training.backends."),
+    config: Path = typer.Argument(..., metavar="CONFIG", help="The project file."),
+    as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
+    trainer: str | None = typer.Option(None, "--trainer", metavar="NAME", help="Ask about this trainer alone."),
+) -> None:
+    """Could a run start there now? Exit code 0: yes; 1: no."""
+    report = _report(backend, config, trainer)
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in report.lines:
+            typer.echo(line)
+    raise typer.Exit(0 if report.ok else 1)
+
+
+def _report(backend: str, config: Path, trainer: str | None) -> CheckReport:
+    from potato.project.loading import load_or_raise
+    from potato.training.backends import open_backend
+
+    project = load_or_raise(config)
+    try:
+        return open_backend(project, backend).check(trainer)
+    except PotatoError as error:
+        return CheckReport(backend, False, [line for line in (error.message, error.hint) if line], error.as_json())

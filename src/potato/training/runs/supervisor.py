@@ -212,7 +212,11 @@ class Supervisor:
 
     def _tidy(self) -> None:
         """Have leftovers and the files of old runs removed, in the child process."""
-        self._tasks.run("training.tidy", {}).add_done_callback(_report)
+        self._tasks.run("training.tidy", {}).add_done_callback(self._report)
+
+    def _report(self, future: Future[Any]) -> None:
+        if not self._pulse.closing and not future.cancelled() and future.exception() is not None:
+            _log.warning("old runs could not be tidied up: %s", future.exception())
 
 
 def _next(connection: Connection) -> Run | None:
@@ -221,11 +225,6 @@ def _next(connection: Connection) -> Run | None:
         return going[0]
     queued = rows.queue(connection)
     return queued[0] if queued else None
-
-
-def _report(future: Future[Any]) -> None:
-    if not future.cancelled() and future.exception() is not None:
-        _log.warning("old runs could not be tidied up: %s", future.exception())
 
 
 __all__ = ["RunIsOver", "RunRequest", "Status", "Supervisor"]

@@ -1,0 +1,110 @@
+"""Trainers for tests, found by entry point like any third party's: they learn nothing, and end as they are told."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from potato.training.contract.predictions import Prediction
+from potato.training.trainers.base import Model, Param, Trainer, TrainerError, TrainerInfo
+
+
+class FakeModel(Model):
+    """Says the same of every item, but for a few by id."""
+
+    def __init__(self, task):
+        self.task = task
+
+    def save(self, folder):
+        with open(os.path.join(folder, "model.txt"), "w") as file:
+            file.write("a model")
+
+    def predict(self, items):
+        params = self.task.params
+        for number, item in enumerate(items):
+            yield self.prediction(item, params)
+            if params["slow_predict_s"]:
+                until = time.time() + params["slow_predict_s"]
+                while time.time() < until:
+                    self.task.check_stop()
+                    time.sleep(0.01)
+
+    def prediction(self, item, params):
+        answer = item.fields.get("guess", params["answer"])
+        name = "elsewhere" if params["says"] == "other_scheme" else self.task.schema.name
+        if params["says"] == "unknown_label":
+            answer = "no such label"
+        confidence = None if params["says"] == "no_confidence" else item.fields.get("sure", 0.9)
+        ident = "no such item" if params["says"] == "unknown_item" else item.id
+        if params["says"] == "one_item":
+            ident = "i0"
+        return Prediction(ident, name, answer, confidence)
+
+
+class Fake(Trainer):
+    """`does` names how it ends."""
+
+    info = TrainerInfo(
+        name="fake",
+        summary="for tests",
+        kinds=("nominal", "multilabel", "ordinal"),
+        modalities=("text",),
+        requires=(),
+        licence="Apache-2.0",
+        params=(
+            Param("does", "text", "succeed", "how it ends"),
+            Param("says", "text", "", "what is odd about its predictions"),
+            Param("answer", "text", "positive", "what it predicts"),
+            Param("seconds", "float", 0.0, "how long it trains", minimum=0, maximum=600),
+            Param("slow_predict_s", "float", 0.0, "how long a prediction takes", minimum=0, maximum=60),
+        ),
+        min_train_items=4,
+    )
+
+    def fit(self, task):
+        does = task.params["does"]
+        task.log("info", "the fake begins: " + does)
+        if does == "deaf":
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if does == "child":
+            subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
+        if does == "eat":
+            self.food = bytearray(400_000_000)
+        self.train(task)
+        if does == "fail":
+            raise TrainerError("the fake was told to fail")
+        if does == "exit_0":
+            os._exit(0)
+        if does == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if does == "flood":
+            for number in range(20000):
+                task.log("info", "line %d" % number)
+        return FakeModel(task)
+
+    def train(self, task):
+        until = time.time() + task.params["seconds"]
+        step = 0
+        while time.time() < until:
+            if task.params["does"] != "deaf":
+                task.check_stop()
+            step += 1
+            task.progress("fit", step, step + 1)
+            task.metric("val", "loss", 1.0 / step, step)
+            time.sleep(0.01)
+
+
+class Picky(Fake):
+    """Learns ordinal schemes, on a cluster alone."""
+
+    info = TrainerInfo(
+        name="fake-picky",
+        summary="for tests",
+        kinds=("nominal",),
+        modalities=("text",),
+        requires=(),
+        licence="Apache-2.0",
+        params=(),
+        backends=("slurm",),
+    )

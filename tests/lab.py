@@ -1,0 +1,155 @@
+"""A small project with items and labels in a temporary folder, and a supervisor of its runs, for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import insert
+
+from potato.items.loading import load_items
+from potato.project import Project
+from potato.project.models import ProjectFile
+from potato.store import Database, Writer, tables
+from potato.store.clock import to_text
+from potato.store.runs import Run
+from potato.tasks import TaskRunner
+from potato.training.runs import open_supervisor
+from potato.training.runs.notifier import Notifier
+from potato.training.runs.supervisor import Supervisor
+from potato.training.runs.timing import Timing
+
+FAKES = Path(__file__).parent / "fakes"
+
+SENTIMENT = {
+    "annotation_type": "radio",
+    "name": "sentiment",
+    "description": "Is it positive?",
+    "labels": ["positive", "negative"],
+}
+
+FAST = Timing(poll=0.01, limits=0.1, linger=1.0)
+
+
+def use_fakes(monkeypatch: Any) -> None:
+    """Let this process, and those that it starts, find the fake trainers."""
+    monkeypatch.syspath_prepend(str(FAKES))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(FAKES), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep))
+
+
+class Lab:
+    """A project in `folder`. `items` are rows with at least `id` and `text`; ids `i0`, `i1`, ... by default."""
+
+    def __init__(self, folder: Path, items: int | list[dict[str, Any]] = 60, **config: Any) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = items if isinstance(items, list) else [{"id": f"i{n}", "text": f"text {n}"} for n in range(items)]
+        (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        self.ids = [row["id"] for row in rows]
+        self.config: dict[str, Any] = {
+            "annotation_task_name": "Lab",
+            "data_files": ["items.jsonl"],
+            "annotation_schemes": [SENTIMENT],
+            "admin_api_key": "lab-key",
+            **config,
+            "model_training": {"enabled": True, "grace_seconds": 2, **config.get("model_training", {})},
+        }
+        file = folder / "config.yaml"
+        file.write_text(json.dumps(self.config), "utf-8")  # JSON is YAML
+        self.project = Project(file, ProjectFile.model_validate(self.config))
+        self.database = Database(self.project.database_url)
+        self.database.migrate()
+        load_items(self.project, self.database)
+
+    def label(self, answers: Mapping[str, Any], scheme: str = "sentiment", user: str = "ann") -> None:
+        """Have `user` answer `scheme`: item id → answer."""
+        now = to_text(datetime.now(timezone.utc))
+        with self.database.write() as connection:
+            users = dict(
+                connection.execute(
+                    tables.users.select().with_only_columns(tables.users.c.name, tables.users.c.id)
+                ).all()
+            )
+            if user not in users:
+                values = {"name": user, "is_admin": False, "created_at": now}
+                users[user] = connection.execute(insert(tables.users).values(**values)).inserted_primary_key[0]
+            seqs = dict(
+                connection.execute(tables.items.select().with_only_columns(tables.items.c.id, tables.items.c.seq)).all()
+            )
+            rows = [
+                {
+                    "item": seqs[item],
+                    "user": users[user],
+                    "scheme": scheme,
+                    "value": answer,
+                    "at": now,
+                    "source": "page",
+                    "origin": "none",
+                    "suggestion": None,
+                    "elapsed_ms": None,
+                }
+                for item, answer in answers.items()
+            ]
+            if rows:
+                connection.execute(insert(tables.annotations), rows)
+
+    def label_alternately(self, ids: Iterable[str] | None = None, user: str = "ann") -> None:
+        """Label items positive and negative in turn; all, unless `ids` says which."""
+        chosen = list(self.ids if ids is None else ids)
+        self.label({item: ("positive", "negative")[n % 2] for n, item in enumerate(chosen)}, user=user)
+
+    def rows(self, query: Any) -> list[Any]:
+        """What a query finds."""
+        with self.database.read() as connection:
+            return list(connection.execute(query).all())
+
+    @contextmanager
+    def supervisor(self, timing: Timing = FAST, start: bool = True) -> Iterator[Supervisor]:
+        """The project's supervisor, with all that it needs, as a server has it."""
+        writer, tasks = Writer(self.database), TaskRunner(self.project)
+        writer.start()
+        tasks.start()
+        supervisor = open_supervisor(self.project, self.database, writer, Notifier(), tasks, timing=timing)
+        if start:
+            supervisor.start()
+        try:
+            yield supervisor
+        finally:
+            if start:
+                supervisor.close()
+            tasks.close()
+            writer.close()
+
+
+def wait_for(condition: Callable[[], Any], limit: float = 30.0) -> Any:
+    """The first true answer of `condition`, asked again and again; fails after `limit` seconds."""
+    end = time.monotonic() + limit
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < end, "it did not come about in time"
+        time.sleep(0.01)
+
+
+def finished(supervisor: Supervisor, run_id: str, limit: float = 60.0) -> Run:
+    """The run, once it has ended."""
+
+    def look() -> Run | None:
+        run = supervisor.get(run_id)
+        return run if run.is_finished else None
+
+    result: Run = wait_for(look, limit)
+    return result
+
+
+def python_alive() -> str:
+    """The interpreter of the tests."""
+    return sys.executable
