@@ -23,10 +23,10 @@ import psutil
 
 ADMIN_KEY = "benchmark-admin-key"
 
-WORDS = (
+VOCABULARY = (
     "the a this my our camera phone player menu screen sound battery picture button manual price works broke arrived "
     "good great bad awful fine slow fast heavy light cheap clear never always quite very really after before with for"
-).split()
+)
 
 PROJECT = """\
 annotation_task_name: Benchmark
@@ -48,10 +48,10 @@ model_training:
 
 def make_project(folder: Path, items: int, more: str = "") -> Path:
     """A project of `items` short texts in `folder`; its project file."""
-    source = random.Random(0)
+    source, words = random.Random(0), VOCABULARY.split()
     with (folder / "items.jsonl").open("w") as file:
         for number in range(items):
-            text = " ".join(source.choices(WORDS, k=15))
+            text = " ".join(source.choices(words, k=15))
             file.write(json.dumps({"id": f"item-{number}", "text": f"{text} {number}"}) + "\n")
     config = folder / "config.yaml"
     config.write_text(PROJECT.format(key=ADMIN_KEY, more=more))
