@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from potato.project.finding import KeyPath
 from potato.project.models import ProjectFile
 from potato.schemes import Scheme
 
@@ -16,6 +18,10 @@ class Project:
 
     file: Path
     config: ProjectFile
+    lines: Mapping[KeyPath, int] = field(default_factory=dict, repr=False, compare=False)
+    """Where each key stands, for findings."""
+    name: str = field(default="", compare=False)
+    """The project file as it was given on the command line, for findings."""
 
     @cached_property
     def task_dir(self) -> Path:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from potato.model import Model
-from potato.project.backends import Backend
+from potato.project.backends import Backend, BackendName
+from potato.project.wording import quoted
+
+
+def _device(text: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda|cuda:[0-9]{1,4}|mps", text):
+        raise ValueError(f"must be `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, not {quoted(text)}")
+    return text
+
+
+def _web_address(text: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/]\S*", text):
+        raise ValueError("must be an address that begins with http:// or https://")
+    return text
 
 
 class Splits(Model):
@@ -19,6 +33,13 @@ class Splits(Model):
     """Share that chooses the model."""
     test: float = Field(default=0.15, ge=0, lt=1)
     """Share that the shown score is measured on."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Splits:
+        total = self.train + self.val + self.test
+        if abs(total - 1) > 1e-6:
+            raise ValueError(f"train, val and test must add up to 1, not to {total:g}")
+        return self
 
 
 class Writeback(Model):
@@ -60,11 +81,11 @@ class AutoRetrain(Model):
 class Webhook(Model):
     """An address that is told of run and pre-label events."""
 
-    url: str
+    url: Annotated[str, AfterValidator(_web_address)]
     """Where the event is sent by POST."""
     events: list[str] = []
     """The events to send; all when empty."""
-    secret: str | None = Field(default=None, repr=False)
+    secret: SecretStr | None = None
     """The key of the signature header."""
 
 
@@ -75,13 +96,13 @@ class ModelTraining(Model):
     """The training page, its API and the run queue."""
     backend: str = "local"
     """The default backend."""
-    backends: dict[str, Backend] = {}
+    backends: dict[BackendName, Backend] = {}
     """Name → backend, each with `type: ssh`, `slurm` or `agent`."""
     max_wall_seconds: float | None = Field(default=None, gt=0)
     """A run not finished by then is stopped, on every backend."""
     grace_seconds: float = Field(default=20, ge=0)
     """Seconds from SIGTERM to SIGKILL."""
-    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda|cuda:\d+|mps)$")
+    device: Annotated[str, AfterValidator(_device)] = "auto"
     """Local runs: `auto`, `cpu`, `cuda`, `cuda:N` or `mps`."""
     num_threads: int | None = Field(default=None, ge=1)
     """OMP, MKL and OpenBLAS threads of local runs; all cores but one when left out."""

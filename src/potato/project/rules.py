@@ -1,0 +1,75 @@
+"""Errors that take more than one key to see."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
+
+from potato.project.finding import KeyPath, Problem
+from potato.project.models import ProjectFile
+from potato.project.project import Project
+from potato.project.retraining import broken_retraining
+from potato.project.scheme_rules import broken_schemes
+from potato.project.wording import near, quoted
+
+_TRAINING = "model_training"
+
+
+def broken_rules(config: ProjectFile) -> list[Problem]:
+    """What does not fit together in `config`, which may be a draft with neutral values in it."""
+    return list(
+        chain(
+            _backends(config),
+            _scheme_references(config),
+            broken_schemes(config.annotation_schemes),
+            broken_retraining(config),
+            _login(config),
+        )
+    )
+
+
+def missing_files(project: Project, faulty: Collection[KeyPath]) -> Iterator[Problem]:
+    """The files and folders that the project names and that are not there."""
+    if not project.task_dir.is_dir():
+        yield Problem(("task_dir",), f"there is no folder {project.task_dir}")
+        return
+    for place, (name, path) in enumerate(zip(project.config.data_files, project.data_files, strict=True)):
+        if ("data_files", place) not in faulty and name and not path.is_file():
+            what = "is a folder, not a data file" if path.is_dir() else "there is no such file"
+            yield Problem(("data_files", place), f"{what}: {path}")
+    guidelines = project.config.guidelines
+    if guidelines and not (project.task_dir / guidelines).is_file():
+        yield Problem(("guidelines",), f"there is no such file: {project.task_dir / guidelines}")
+    if project.output_dir.exists() and not project.output_dir.is_dir():
+        yield Problem(("output_annotation_dir",), f"is a file, not a folder: {project.output_dir}")
+
+
+def _backends(config: ProjectFile) -> Iterator[Problem]:
+    training = config.model_training
+    for path, name in (
+        ((_TRAINING, "backend"), training.backend),
+        ((_TRAINING, "auto_retrain", "backend"), training.auto_retrain.backend),
+    ):
+        known = ["local", *training.backends]
+        if name and name not in known:
+            yield Problem(path, f"there is no backend {quoted(name)} under `{_TRAINING}.backends`{near(name, known)}")
+
+
+def _scheme_references(config: ProjectFile) -> Iterator[Problem]:
+    names = [scheme.name for scheme in config.annotation_schemes]
+    training = config.model_training
+    yield from _unknown((_TRAINING, "writeback", "schemas"), training.writeback.schemas, names)
+    yield from _unknown((_TRAINING, "auto_retrain", "schemas"), training.auto_retrain.schemas, names)
+
+
+def _unknown(path: KeyPath, wanted: Iterable[str], names: Collection[str]) -> Iterator[Problem]:
+    for place, name in enumerate(wanted):
+        if name and name not in names:
+            yield Problem((*path, place), f"there is no annotation scheme {quoted(name)}{near(name, names)}")
+
+
+def _login(config: ProjectFile) -> Iterator[Problem]:
+    if config.login.type != "name":
+        yield Problem(
+            ("login", "type"), f"this version signs annotators in by `name` only, not by `{config.login.type}`"
+        )

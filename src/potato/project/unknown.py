@@ -1,0 +1,51 @@
+"""Keys that the project file does not take, and which key was meant."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from potato.model import Model
+from potato.project.backends import AgentBackend, SlurmBackend, SshBackend
+from potato.project.kinds import is_model, kind_of
+from potato.project.models import ProjectFile
+from potato.project.wording import near, nearest, one_of
+
+_WHY_NOT: dict[tuple[type[Model], str], str] = {
+    (SlurmBackend, "gpus"): "the scheduler chooses the GPU; ask for one with `gres`",
+    (SlurmBackend, "packages"): "install them into the environment of `job_python`",
+}
+_BACKENDS: dict[type[Model], str] = {SshBackend: "an ssh", SlurmBackend: "a slurm", AgentBackend: "an agent"}
+
+
+def about_unknown_key(model: type[Model], key: str) -> str:
+    """The sentence about a key that `model` does not take, with the nearest key that exists."""
+    start = f"unknown key `{' '.join(key.split())[:80]}`"
+    if model in _BACKENDS and any(key in other.model_fields for other in _BACKENDS):
+        return f"{start}; {_BACKENDS[model]} backend does not take it{_instead(model, key)}"
+    if nearest(key, model.model_fields):
+        return start + near(key, model.model_fields)
+    if key in _elsewhere():
+        return f"{start}; did you mean `{_elsewhere()[key]}`?"
+    return start
+
+
+def _instead(model: type[Model], key: str) -> str:
+    if model is AgentBackend:
+        return f": it takes {one_of(AgentBackend.model_fields)}"
+    return f": {_WHY_NOT[model, key]}" if (model, key) in _WHY_NOT else ""
+
+
+@cache
+def _elsewhere() -> dict[str, str]:
+    """Key → its full dotted path, of the blocks that stand once in a file."""
+    found: dict[str, str] = {}
+    _collect(ProjectFile, "", found)
+    return found
+
+
+def _collect(model: type[Model], prefix: str, found: dict[str, str]) -> None:
+    for name, field in model.model_fields.items():
+        found.setdefault(name, prefix + name)
+        kind = kind_of(field.annotation).one
+        if is_model(kind):
+            _collect(kind, f"{prefix}{name}.", found)
