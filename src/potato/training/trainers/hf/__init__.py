@@ -1,0 +1,1 @@
+"""What the trainers that fine-tune a transformer share. torch and transformers are imported inside functions alone."""

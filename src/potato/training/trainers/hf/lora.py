@@ -1,0 +1,43 @@
+"""LoRA: train small matrices beside the frozen weights (Hu et al. 2021), by peft."""
+
+from typing import Any, List, Tuple
+
+from potato.training.trainers.base import Task, TrainerError
+
+
+def add(task: Task, model: Any) -> Any:
+    """`model` with adapters on every linear layer of its body, and its head trained in full."""
+    import peft
+
+    targets, head = _parts(model)
+    config = peft.LoraConfig(
+        r=task.params["lora_rank"],
+        lora_alpha=2 * task.params["lora_rank"],
+        lora_dropout=task.params["lora_dropout"],
+        target_modules=targets,
+        modules_to_save=head,
+        bias="none",
+    )
+    return peft.get_peft_model(model, config)
+
+
+def merge(model: Any, adapter_folder: str) -> Any:
+    """Write the adapter alone into `adapter_folder`, and return the plain model with it merged in."""
+    model.save_pretrained(adapter_folder)
+    return model.merge_and_unload()
+
+
+def _parts(model: Any) -> Tuple[List[str], List[str]]:
+    """The full names of the body's linear layers, and the names of what stands beside the body: the head."""
+    import torch
+
+    body = getattr(model, "base_model_prefix", "")
+    layers = [
+        name
+        for name, module in model.named_modules()
+        if name.startswith(body + ".") and isinstance(module, torch.nn.Linear)
+    ]
+    if not body or not layers:
+        raise TrainerError("the base model has no linear layers to adapt; take `method: full`", "base_model")
+    head = [name for name, child in model.named_children() if name != body and any(True for _ in child.parameters())]
+    return layers, head
