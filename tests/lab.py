@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,12 +18,13 @@ from sqlalchemy import insert
 from potato.items.loading import load_items
 from potato.project import Project
 from potato.project.models import ProjectFile
-from potato.store import Database, Writer, tables
+from potato.store import Database, Writer, runs, tables
 from potato.store.clock import to_text
 from potato.store.runs import Run
 from potato.tasks import TaskRunner
 from potato.training.runs import open_supervisor
 from potato.training.runs.notifier import Notifier
+from potato.training.runs.request import RunRequest
 from potato.training.runs.supervisor import Supervisor
 from potato.training.runs.timing import Timing
 
@@ -61,12 +63,27 @@ class Lab:
             **config,
             "model_training": {"enabled": True, "grace_seconds": 2, **config.get("model_training", {})},
         }
-        file = folder / "config.yaml"
-        file.write_text(json.dumps(self.config), "utf-8")  # JSON is YAML
-        self.project = Project(file, ProjectFile.model_validate(self.config))
+        self.write(self.config)
         self.database = Database(self.project.database_url)
         self.database.migrate()
         load_items(self.project, self.database)
+
+    def write(self, config: dict[str, Any]) -> None:
+        """Make `config` the project file's content."""
+        file = self.folder / "config.yaml"
+        file.write_text(json.dumps(config), "utf-8")  # JSON is YAML
+        self.config = config
+        self.project = Project(file, ProjectFile.model_validate(config))
+
+    @classmethod
+    def again(cls, folder: Path) -> Lab:
+        """The lab that is in `folder` already."""
+        lab = cls.__new__(cls)
+        lab.folder = folder
+        lab.config = json.loads((folder / "config.yaml").read_text("utf-8"))
+        lab.project = Project(folder / "config.yaml", ProjectFile.model_validate(lab.config))
+        lab.database = Database(lab.project.database_url)
+        return lab
 
     def label(self, answers: Mapping[str, Any], scheme: str = "sentiment", user: str = "ann") -> None:
         """Have `user` answer `scheme`: item id → answer."""
@@ -105,18 +122,29 @@ class Lab:
         chosen = list(self.ids if ids is None else ids)
         self.label({item: ("positive", "negative")[n % 2] for n, item in enumerate(chosen)}, user=user)
 
+    def run(self, run_id: str) -> Run:
+        """The run as it is recorded."""
+        with self.database.read() as connection:
+            return runs.get_or_raise(connection, run_id)
+
+    def submit(self, trainer: str = "fake", **params: Any) -> str:
+        """Queue a run as a server would that is killed at once; its id."""
+        with self.supervisor(start=False, tasks=False) as supervisor:
+            return supervisor.submit(RunRequest(trainer, ["sentiment"], params=params)).run_id
+
     def rows(self, query: Any) -> list[Any]:
         """What a query finds."""
         with self.database.read() as connection:
             return list(connection.execute(query).all())
 
     @contextmanager
-    def supervisor(self, timing: Timing = FAST, start: bool = True) -> Iterator[Supervisor]:
+    def supervisor(self, timing: Timing = FAST, start: bool = True, tasks: bool = True) -> Iterator[Supervisor]:
         """The project's supervisor, with all that it needs, as a server has it."""
-        writer, tasks = Writer(self.database), TaskRunner(self.project)
+        writer, runner = Writer(self.database), TaskRunner(self.project)
         writer.start()
-        tasks.start()
-        supervisor = open_supervisor(self.project, self.database, writer, Notifier(), tasks, timing=timing)
+        if tasks:
+            runner.start()
+        supervisor = open_supervisor(self.project, self.database, writer, Notifier(), runner, timing=timing)
         if start:
             supervisor.start()
         try:
@@ -124,7 +152,8 @@ class Lab:
         finally:
             if start:
                 supervisor.close()
-            tasks.close()
+            if tasks:
+                runner.close()
             writer.close()
 
 
@@ -150,6 +179,29 @@ def finished(supervisor: Supervisor, run_id: str, limit: float = 60.0) -> Run:
     return result
 
 
-def python_alive() -> str:
-    """The interpreter of the tests."""
-    return sys.executable
+class Server:
+    """A process that supervises a lab's runs, to be killed."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.process = subprocess.Popen([sys.executable, __file__, str(lab.folder)], stdin=subprocess.PIPE)
+
+    def kill(self) -> None:
+        """SIGKILL: it gets no chance to do anything."""
+        self.process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Have it end in order, where it still lives."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+
+
+def serve(folder: Path) -> None:
+    """Supervise the runs of the lab in `folder` until stdin ends."""
+    with Lab.again(folder).supervisor():
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))

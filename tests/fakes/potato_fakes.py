@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from potato.training.contract.predictions import Prediction
 from potato.training.trainers.base import Model, Param, Trainer, TrainerError, TrainerInfo
@@ -17,12 +18,11 @@ class FakeModel(Model):
         self.task = task
 
     def save(self, folder):
-        with open(os.path.join(folder, "model.txt"), "w") as file:
-            file.write("a model")
+        Path(folder, "model.txt").write_text("a model", "ascii")
 
     def predict(self, items):
         params = self.task.params
-        for number, item in enumerate(items):
+        for item in items:
             yield self.prediction(item, params)
             if params["slow_predict_s"]:
                 until = time.time() + params["slow_predict_s"]
@@ -64,7 +64,7 @@ class Fake(Trainer):
 
     def fit(self, task):
         does = task.params["does"]
-        task.log("info", "the fake begins: " + does)
+        task.log("info", f"the fake begins: {does}")
         if does == "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if does == "child":
@@ -80,7 +80,7 @@ class Fake(Trainer):
             os.kill(os.getpid(), signal.SIGKILL)
         if does == "flood":
             for number in range(20000):
-                task.log("info", "line %d" % number)
+                task.log("info", f"line {number}")
         return FakeModel(task)
 
     def train(self, task):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -19,10 +20,10 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    backend: str = typer.Argument(..., metavar="BACKEND", help="`local`, or a name under model_training.backends."),
-    config: Path = typer.Argument(..., metavar="CONFIG", help="The project file."),
-    as_json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
-    trainer: str | None = typer.Option(None, "--trainer", metavar="NAME", help="Ask about this trainer alone."),
+    backend: Annotated[str, typer.Argument(help="`local`, or a name under model_training.backends.")],
+    config: Annotated[Path, typer.Argument(help="The project file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    trainer: Annotated[str | None, typer.Option(metavar="NAME", help="Ask about this trainer alone.")] = None,
 ) -> None:
     """Could a run start there now? Exit code 0: yes; 1: no."""
     report = _report(backend, config, trainer)

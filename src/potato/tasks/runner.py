@@ -23,11 +23,13 @@ _Request = tuple[str, dict[str, Any], "Future[Any]"]
 
 class TaskRunner:
     """Runs named tasks (see `registry`) one after another in one child process, which is started with `start` and
-    started anew after it died. The child ends with the server, even when the server is killed.
+    started anew after it died. The child ends with the server, even when the server is killed. `module` is what the
+    child runs.
     """
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, module: str = "potato.tasks") -> None:
         self._project = project
+        self._module = module
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
@@ -130,7 +132,7 @@ class TaskRunner:
         if self._child is not None:
             self._child.wait()
             _close_pipes(self._child)
-        command = [sys.executable, "-m", "potato.tasks"]
+        command = [sys.executable, "-m", self._module]
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment())
         assert self._child.stdin is not None
         try:

@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from potato.store import Connection
@@ -29,7 +29,6 @@ class Outcome:
 
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
-    last_lines: list[str] = field(default_factory=list)
 
     def take(self, events: Iterable[Event]) -> None:
         """Note what these events say."""
@@ -70,17 +69,17 @@ class Journal:
     def _catch_up(self, applied: int) -> None:
         """Read again, without applying it, what an earlier server process has applied."""
         while self.applied < applied:
-            events, taken = self._lines(self.applied)
+            events, taken = self._lines(self.applied, min(PIECE, applied - self.applied))
             if not taken:
                 break
             self.outcome.take(events)
             self.applied += taken
 
-    def _lines(self, offset: int) -> tuple[list[Event], int]:
+    def _lines(self, offset: int, limit: int = PIECE) -> tuple[list[Event], int]:
         try:
             with self._folder.events.open("rb") as file:
                 file.seek(offset)
-                data = file.read(PIECE)
+                data = file.read(limit)
         except FileNotFoundError:
             return [], 0
         events, taken = read_lines(data)
