@@ -38,11 +38,12 @@ class Loaded:
         return [finding for finding in self.findings if finding.severity is Severity.ERROR]
 
 
-def load(path: Path, *, check_files: bool = True) -> Loaded:
+def load(path: Path, *, host: str | None = None, check_files: bool = True) -> Loaded:
     """Read and check the project file at `path`; all findings, in the order of the file.
 
-    With `check_files` the files that it names must exist; what is in them is not looked at. Raises
-    `UnreadableProject` when there is no such file or it may not be read.
+    `host` is the address that a server is about to listen on; some warnings depend on it. With `check_files` the
+    files that the project names must exist; what is in them is not looked at. Raises `UnreadableProject` when there
+    is no such file or it may not be read.
     """
     data = _read(path)
     try:
@@ -55,7 +56,7 @@ def load(path: Path, *, check_files: bool = True) -> Loaded:
     except TooManyValues:
         problem = Problem((), "the file's `*` references multiply into more values than a project can have", 1)
         return Loaded(None, None, _findings(path, {}, [problem]))
-    return _checked(path, shaper, tree, duplicates, check_files=check_files)
+    return _checked(path, shaper, tree, duplicates, host=host, check_files=check_files)
 
 
 def load_or_raise(path: Path) -> Project:
@@ -87,14 +88,14 @@ def _root(node: Node | None) -> MapNode:
 
 
 def _checked(
-    path: Path, shaper: Shaper, tree: dict[str, Any], duplicates: list[Problem], *, check_files: bool
+    path: Path, shaper: Shaper, tree: dict[str, Any], duplicates: list[Problem], *, host: str | None, check_files: bool
 ) -> Loaded:
     config, misfits, faulty = _validated(tree, shaper)
     draft = Project(path.absolute(), config, shaper.lines, name=str(path))
     problems = [*duplicates, *shaper.problems, *misfits, *broken_rules(draft.config)]
     if check_files:
         problems += missing_files(draft, faulty)
-    findings = sorted([*_findings(path, shaper.lines, problems), *warnings(draft)], key=lambda found: found.line)
+    findings = sorted([*_findings(path, shaper.lines, problems), *warnings(draft, host)], key=lambda found: found.line)
     return Loaded(None if problems else draft, draft, findings)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -32,6 +32,11 @@ class Project:
     def data_files(self) -> list[Path]:
         """The data files, in the order of the project file."""
         return [self.task_dir / name for name in self.config.data_files]
+
+    def with_data_files_there(self) -> Project:
+        """This project without the data files that do not exist; for looking into the others."""
+        there = [name for name, path in zip(self.config.data_files, self.data_files, strict=True) if path.is_file()]
+        return replace(self, config=self.config.model_copy(update={"data_files": there}))
 
     @cached_property
     def output_dir(self) -> Path:

@@ -95,7 +95,7 @@ def _writeback(config: ProjectFile) -> Iterator[Problem]:
     if block.schemas and not block.include_unlabeled:
         yield Problem(
             (*path, "schemas"),
-            "has no effect without include_unlabeled: true. Suggestions are for unlabelled items, and none is predicted",
+            "has no effect without include_unlabeled: true. Suggestions go to unlabelled items, and none is predicted",
         )
     if block.schemas and block.min_score is not None and config.model_training.splits.test == 0:
         yield Problem((*path, "min_score"), "can never be reached: splits.test is 0, so there is no held-out score")
