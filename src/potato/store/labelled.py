@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
-from potato.store.tables import annotations
+from potato.store import tables
 
-_ITEMS = select(annotations.c.scheme, func.count(annotations.c.item.distinct())).group_by(annotations.c.scheme)
+_ITEM, _SCHEME = tables.annotations.c.item, tables.annotations.c.scheme
+_COUNTS = select(_SCHEME, func.count(_ITEM.distinct())).group_by(_SCHEME)
 
 
 def items_by_scheme(connection: Connection) -> dict[str, int]:
     """Scheme → how many items have at least one answer to it; a scheme without any is left out."""
-    return {row[0]: row[1] for row in connection.execute(_ITEMS)}
+    return {row[0]: row[1] for row in connection.execute(_COUNTS)}

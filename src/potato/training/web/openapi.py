@@ -9,7 +9,6 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
 from potato import __version__
-from potato.training.web.answers import errors
 from potato.web.auth import AdminDep
 
 _ABOUT = """Start, watch and judge training runs. Every request carries the project's `admin_api_key` in the header
@@ -31,10 +30,11 @@ def document(api: APIRouter) -> dict[str, Any]:
 
 
 def router_for(api: APIRouter) -> APIRouter:
-    """The route that serves the document of `api`."""
+    """The routes that serve the document of `api`: where tools look for it, and where an admin's session reaches."""
     router = APIRouter()
 
-    @router.get("/openapi.json", include_in_schema=False, responses=errors())
+    @router.get("/openapi.json", include_in_schema=False)
+    @router.get("/admin/training/api/openapi.json", name="training_openapi", include_in_schema=False)
     async def openapi(admin: AdminDep) -> Response:
         return JSONResponse(document(api))
 

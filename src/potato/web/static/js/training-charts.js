@@ -115,6 +115,11 @@ function sentence(name, points) {
   return `${name} ${figure(value)} at step ${step.toLocaleString("en-US")}`;
 }
 
+/** A value under the pointer; without one the legend names the curves only. */
+function shown(value) {
+  return value === null || value === undefined ? "" : figure(value);
+}
+
 function options(width, curves, names) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
@@ -124,11 +129,11 @@ function options(width, curves, names) {
     width: Math.max(width, 200),
     height: HEIGHT,
     cursor: { y: false, points: { size: 7 } },
-    legend: { live: true },
+    legend: { live: true, markers: { width: 2, fill: "transparent", dash: (plot, at) => (plot.series[at].dash?.length ? "dashed" : "solid") } },
     scales: { x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) } },
     axes: [{ ...axis, size: 32 }, { ...axis, size: 48 }],
     series: [
-      { label: "step" },
+      { label: "step", value: (_, value) => shown(value) },
       ...curves.map(({ split }, at) => {
         const nth = (dashes[split] = (dashes[split] ?? -1) + 1);
         return {
@@ -138,7 +143,7 @@ function options(width, curves, names) {
           dash: split === "train" ? DASHES[(nth + 1) % DASHES.length] : DASHES[nth % DASHES.length],
           spanGaps: true,
           points: { show: curves[at].points.length < 30, size: 5 },
-          value: (_, value) => figure(value),
+          value: (_, value) => shown(value),
         };
       }),
     ],

@@ -26,6 +26,7 @@ export class LiveRun {
     this.source = null;
     this.timer = 0;
     this.ended = false;
+    this.caughtUp = false;
     this.onVisibility = () => (document.hidden ? this.pause() : this.start());
     document.addEventListener("visibilitychange", this.onVisibility);
   }
@@ -72,7 +73,8 @@ export class LiveRun {
     this.charts.set(curves.curves);
     this.after = curves.next;
     this.logAfter = log.next;
-    this.setLog(log.text);
+    this.setLog(log.text, !this.caughtUp);
+    this.caughtUp = true;
     this.show(run);
   }
 
@@ -143,9 +145,9 @@ export class LiveRun {
     this.find("eta").textContent = left(progress?.eta_s);
   }
 
-  setLog(words) {
+  setLog(words, toEnd = false) {
     const log = this.find("log");
-    const atEnd = isAtEnd(log);
+    const atEnd = toEnd || isAtEnd(log);
     if (log.textContent !== words) log.textContent = words;
     this.find("log-empty").hidden = words !== "";
     log.hidden = words === "";
