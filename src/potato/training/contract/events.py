@@ -95,7 +95,7 @@ def encode(event: Event) -> bytes:
     """The event's line, newline included. NaN and infinities become null."""
     record = {"v": VERSION, "event": event.name, "t": event.t}
     record.update(event.fields)
-    line = json.dumps(_finite(record), ensure_ascii=True, default=str, separators=(",", ":")).encode()
+    line = json.dumps(_clean(record), ensure_ascii=True, default=str, separators=(",", ":")).encode()
     if len(line) >= MAX_LINE:
         cut = {"v": VERSION, "event": "log", "t": event.t, "level": "warning"}
         cut["msg"] = "an event '%s' of %d bytes was cut: %s" % (event.name, len(line), line[:2000].decode())
@@ -118,23 +118,22 @@ def decode(line: bytes) -> Event:
     try:
         record = json.loads(line)
         if isinstance(record, dict) and record.get("v") == VERSION and record.get("event") in NAMES:
-            fields = {key: value for key, value in _finite(record).items() if key not in ("v", "event", "t")}
+            fields = {key: value for key, value in _clean(record).items() if key not in ("v", "event", "t")}
             return Event(record["event"], float(record.get("t") or 0.0), fields)
     except (ValueError, TypeError, RecursionError):
         pass  # not an event: a line that some library printed
-    text = (
-        line.decode("utf-8", "replace").rsplit("\r", 1)[-1]
-        if not line.endswith(b"\r")
-        else line.decode("utf-8", "replace")
-    )
+    text = line.decode("utf-8", "replace").rstrip("\r").rsplit("\r", 1)[-1]  # a progress bar's last state
     return Event("log", 0.0, {"level": "info", "msg": text.strip()})
 
 
-def _finite(value: Any) -> Any:
+def _clean(value: Any) -> Any:
+    """`value` with nothing in it that a reader, a database or a page chokes on: NaN, infinities, half characters."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _finite(entry) for key, entry in value.items()}
+        return {str(key): _clean(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
+        return [_clean(entry) for entry in value]
     return value

@@ -40,15 +40,20 @@ def read_predictions(file: BinaryIO) -> Iterator[Prediction]:
         if not line.strip():
             continue
         try:
-            yield _parse(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            yield _parse(json.loads(line.decode("utf-8"), parse_constant=_no_number))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise PredictionsError("line %d of the predictions cannot be read: %s" % (number, error)) from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError("%s is no number" % name)
 
 
 def _parse(raw: Dict[str, Any]) -> Prediction:
     instance_id, schema_name = raw["instance_id"], raw["schema_name"]
     if not isinstance(instance_id, str) or not isinstance(schema_name, str):
         raise ValueError("instance_id and schema_name are text")
+    json.dumps(raw, ensure_ascii=False).encode()  # raises for half a character, which no store takes
     probabilities = raw.get("probabilities")
     if probabilities is not None:
         probabilities = {str(label): _share(value, "a probability") for label, value in probabilities.items()}
