@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.10; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$python && break; done)
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq install -c constraints.txt
 PYTEST := $(BIN)/pytest -q
 
 .PHONY: help demo demo-clean install install-test browser check docs test clean
