@@ -37,7 +37,9 @@ def write_references(_app: Sphinx) -> None:
 
     folder = HERE / "reference"
     folder.mkdir(exist_ok=True)
-    for name, page in (("configuration", configuration.markdown()), ("trainers", tables.trainers())):
+    settings = configuration.markdown()
+    settings = settings[settings.index("\n## ") :]  # the page that includes it has a title and words of its own
+    for name, page in (("configuration", settings), ("trainers", tables.trainers())):
         (folder / f"{name}.md").write_text(page, encoding="utf-8")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo
 
+TYPES = {"int": "whole number", "float": "number", "bool": "`true` or `false`", "text": "text", "choice": "one of"}
+
 
 def trainers() -> str:
     """A section for each built-in trainer: what it is for, what it needs, and its params."""
@@ -18,7 +20,7 @@ def _section(info: TrainerInfo) -> str:
         [
             f"## `{info.name}`",
             "",
-            info.summary,
+            f"{info.summary}.",
             "",
             f"- Scheme kinds: {', '.join(info.kinds)}",
             f"- Reads: {', '.join(info.modalities)}",
@@ -26,7 +28,7 @@ def _section(info: TrainerInfo) -> str:
             f"- Install: {install}",
             f"- Licence of what it uses: {info.licence}",
             "",
-            "| param | type | default | limits | meaning |",
+            "| param | takes | default | limits | meaning |",
             "| --- | --- | --- | --- | --- |",
             *(_row(param) for param in info.params),
             "",
@@ -35,7 +37,7 @@ def _section(info: TrainerInfo) -> str:
 
 
 def _row(param: Param) -> str:
-    return f"| `{param.name}` | {param.type} | {_default(param)} | {_limits(param)} | {param.help} |"
+    return f"| `{param.name}` | {TYPES[param.type]} | {_default(param)} | {_limits(param)} | {param.help} |"
 
 
 def _default(param: Param) -> str:

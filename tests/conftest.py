@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+# Many tests share few cores, so time says nothing about one example; in CI the examples are the same each time.
+hypothesis.settings.register_profile("potato", deadline=None, derandomize=os.environ.get("CI") == "true")
+hypothesis.settings.load_profile("potato")
 
 
 def missing(what: str) -> None:
