@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Union
 
 from pydantic import AfterValidator, Field
 
-from potato.model import Model
+from potato.model import Model, Text
 from potato.project import slurm_time
 from potato.project.wording import quoted
 
@@ -68,8 +68,8 @@ def _variable(name: str) -> str:
 
 
 BackendName = Annotated[str, AfterValidator(_backend_name)]
-Word = Annotated[str, Field(min_length=1), AfterValidator(_one_word)]
-Line = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
+Word = Annotated[Text, AfterValidator(_one_word)]
+Line = Annotated[Text, AfterValidator(_one_line)]
 Variable = Annotated[str, AfterValidator(_variable)]
 
 

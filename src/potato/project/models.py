@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr
 
-from potato.model import Model
+from potato.model import Model, Text
 from potato.project.training import ModelTraining
 from potato.schemes import AnyScheme
 
@@ -14,13 +14,13 @@ from potato.schemes import AnyScheme
 class ItemProperties(Model):
     """Which fields of a data row mean what."""
 
-    id_key: str = "id"
+    id_key: Text = "id"
     """The field with the item's id."""
-    text_key: str = "text"
+    text_key: Text = "text"
     """The field with the item's text."""
-    image_key: str | None = None
+    image_key: Text | None = None
     """The field with an image: a file under `task_dir`, or a URL."""
-    audio_key: str | None = None
+    audio_key: Text | None = None
     """The field with a recording: a file under `task_dir`, or a URL."""
 
 
@@ -29,7 +29,7 @@ class Login(Model):
 
     type: Literal["name", "password", "link", "header"] = "name"
     """By name alone, with a password, by a personal link, or as a proxy's header says."""
-    header: str = "X-Forwarded-User"
+    header: Text = "X-Forwarded-User"
     """The header that names the user, for `type: header`."""
 
 
@@ -43,15 +43,15 @@ class Validation(Model):
 class ProjectFile(Model):
     """One annotation project."""
 
-    annotation_task_name: str = Field(min_length=1)
+    annotation_task_name: Text
     """The project's name, shown to annotators."""
-    task_dir: str = "."
+    task_dir: Text = "."
     """What relative paths start from; itself relative to the project file's folder."""
-    data_files: list[str] = Field(min_length=1)
+    data_files: list[Text] = Field(min_length=1)
     """JSON, JSON lines, CSV or TSV files, each also gzipped."""
     item_properties: ItemProperties = ItemProperties()
     """Which fields of a data row mean what."""
-    output_annotation_dir: str = "annotation_output"
+    output_annotation_dir: Text = "annotation_output"
     """Where annotations, runs and models are kept."""
     admin_api_key: SecretStr | None = None
     """Opens `/admin` and its API."""
@@ -71,7 +71,7 @@ class ProjectFile(Model):
     """Which item comes next."""
     lease_minutes: float = Field(default=60, gt=0)
     """An item handed out and not answered within this time is given to others."""
-    guidelines: str | None = None
+    guidelines: Text | None = None
     """A Markdown file that opens beside the text."""
     bad_rows: Literal["fail", "skip"] = "fail"
     """Rows without a usable text: `fail` stops the start and names them; `skip` leaves them out and counts them."""

@@ -7,6 +7,7 @@ field that takes the value decides what it means.
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -30,6 +31,7 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 """Deeper nesting is refused; a project file needs eight levels."""
 
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _TEXT_TAGS = ("!", "tag:yaml.org,2002:str")
 _TAGS = (*_TEXT_TAGS, *(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "seq", "map")))
 
@@ -94,8 +96,9 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise BadSource(line, f"the file is not text in UTF-8: {error.reason} at byte {error.start}") from None
-    if "\0" in text:
-        raise BadSource(text[: text.index("\0")].count("\n") + 1, "the file is not text: it holds a zero byte")
+    if found := _CONTROL.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise BadSource(line, f"the file is not text: it holds the control character U+{ord(found[0]):04X}")
     return text
 
 
@@ -107,18 +110,19 @@ def compose(text: str) -> tuple[Node | None, list[Problem]]:
             reader.take(event)
     except MarkedYAMLError as error:
         raise _syntax_error(error) from None
-    except YAMLStreamError as error:
-        raise BadSource(_line_of_character(text), f"not valid YAML: {_one_line(error)}") from None
-    except YAMLError as error:
+    except (YAMLError, YAMLStreamError) as error:
         raise BadSource(1, f"not valid YAML: {_one_line(error)}") from None
     return reader.document, reader.problems
 
 
-def _line_of_character(text: str) -> int:
-    for number, line in enumerate(text.splitlines(), 1):
-        if any((ord(char) < 32 and char != "\t") or (127 <= ord(char) < 160 and char != "\x85") for char in line):
-            return number
-    return 1
+def _joined(text: str, line: int) -> str:
+    """JSON writes one character beyond U+FFFF as two escapes, which YAML's reader leaves apart."""
+    if not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        raise BadSource(line, "an escape such as `\\ud83d` stands for half a character only") from None
 
 
 def _one_line(error: Exception) -> str:
@@ -169,7 +173,7 @@ class _Reader:
             return
         self._check_tag(event, line)
         if isinstance(event, ScalarEvent):
-            scalar = Scalar(event.value, event.style is None and str(event.tag) not in _TEXT_TAGS, line)
+            scalar = Scalar(_joined(event.value, line), event.style is None and str(event.tag) not in _TEXT_TAGS, line)
             self._remember(event, scalar)
             self._add(scalar)
             return

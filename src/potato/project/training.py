@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from potato.model import Model
+from potato.model import Model, Text
 from potato.project.backends import Backend, BackendName
 from potato.project.wording import quoted
 
@@ -45,7 +45,7 @@ class Splits(Model):
 class Writeback(Model):
     """Which predictions become pre-labels."""
 
-    schemas: list[str] = []
+    schemas: list[Text] = []
     """The schemes whose predictions are shown; none: training never changes what annotators see."""
     include_unlabeled: bool = False
     """Predict every unlabelled item too."""
@@ -64,9 +64,9 @@ class AutoRetrain(Model):
 
     enabled: bool = False
     """Whether runs start by themselves."""
-    trainer: str = "sklearn-text"
+    trainer: Text = "sklearn-text"
     """The trainer."""
-    schemas: list[str] = []
+    schemas: list[Text] = []
     """The schemes to train."""
     params: dict[str, Any] = {}
     """The trainer's params."""
@@ -74,7 +74,7 @@ class AutoRetrain(Model):
     """New annotations since the last run."""
     min_interval_s: float = Field(default=600, ge=0)
     """Seconds since the last run ended."""
-    backend: str | None = None
+    backend: Text | None = None
     """Where; `model_training.backend` when left out."""
 
 
@@ -83,7 +83,7 @@ class Webhook(Model):
 
     url: Annotated[str, AfterValidator(_web_address)]
     """Where the event is sent by POST."""
-    events: list[str] = []
+    events: list[Text] = []
     """The events to send; all when empty."""
     secret: SecretStr | None = None
     """The key of the signature header."""
@@ -94,7 +94,7 @@ class ModelTraining(Model):
 
     enabled: bool = False
     """The training page, its API and the run queue."""
-    backend: str = "local"
+    backend: Text = "local"
     """The default backend."""
     backends: dict[BackendName, Backend] = {}
     """Name → backend, each with `type: ssh`, `slurm` or `agent`."""
