@@ -40,7 +40,10 @@ def project(folder: Path, **training: Any) -> Project:
         "model_training": {
             "enabled": True,
             "writeback": {"schemas": ["sentiment"], "include_unlabeled": True, "min_confidence": 0.6},
-            "backends": {"gpu-server": {"type": "ssh", "host": "gpu.example.org"}, "lab-workstation": {"type": "agent"}},
+            "backends": {
+                "gpu-server": {"type": "ssh", "host": "gpu.example.org"},
+                "lab-workstation": {"type": "agent"},
+            },
             **training,
         },
     }
@@ -88,7 +91,14 @@ def succeeded(number: int, right: float = 0.8, held_out: int = 150, **fields: An
         writeback={
             "read": 231,
             "written": 96,
-            "skipped": {"train_split": 0, "held_out": 51, "not_listed": 0, "rejected": 0, "low_confidence": 84, "low_score": 0},
+            "skipped": {
+                "train_split": 0,
+                "held_out": 51,
+                "not_listed": 0,
+                "rejected": 0,
+                "low_confidence": 84,
+                "low_score": 0,
+            },
             "by_scheme": {"sentiment": {"read": 231, "written": 96}},
             "reason": None,
         },
@@ -111,7 +121,7 @@ def _scored(chance: random.Random, right: float) -> Scored:
     target = chance.choices(LABELS, [5, 4, 1])[0]
     said = target if chance.random() < right else chance.choice(LABELS)
     sure = chance.uniform(0.4, 1)
-    rest = {label: (1 - sure) / 2 for label in LABELS}
+    rest = dict.fromkeys(LABELS, (1 - sure) / 2)
     votes = [[target, 2]] if chance.random() < 0.8 else [[target, 1], [chance.choice(LABELS), 1]]
     return Scored(target, said, sure, {**rest, said: sure}, votes)
 
@@ -125,7 +135,9 @@ def write_course(project: Project, run_id: str, epochs: int = 12, lines: Sequenc
     for epoch in range(1, epochs + 1):
         for part in range(5):
             step = (epoch - 1) * 50 + part * 10
-            writer.metric("train", "loss", 0.7 * math.exp(-step / 220) + 0.02 * math.sin(step), step, scheme="sentiment")
+            writer.metric(
+                "train", "loss", 0.7 * math.exp(-step / 220) + 0.02 * math.sin(step), step, scheme="sentiment"
+            )
         writer.metric("val", "loss", 0.68 * math.exp(-epoch / 7) + 0.1, epoch * 50, scheme="sentiment")
         writer.metric("val", "accuracy", 0.82 - 0.25 * math.exp(-epoch / 3), epoch * 50, scheme="sentiment")
         writer.metric("val", "macro_f1", 0.79 - 0.4 * math.exp(-epoch / 3), epoch * 50, scheme="sentiment")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import training_scenes as scenes
 from starlette.testclient import TestClient
 
+import training_scenes as scenes
 from potato.app import create_app
 from potato.project import Project
 from potato.store import Database, Writer

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-import training_scenes as scenes
 from starlette.testclient import TestClient
 
+import training_scenes as scenes
 from potato.project import Project
 from potato.store import Database
 from potato.store import runs as stored
@@ -171,7 +171,13 @@ def test_a_query_out_of_range_is_told_so(client: TestClient, database: Database,
 
 
 def test_without_the_key_nothing_is_told(client: TestClient) -> None:
-    for method, path in [("GET", "/runs"), ("POST", "/runs"), ("GET", "/status"), ("GET", "/stream"), ("GET", "/trainers")]:
+    for method, path in [
+        ("GET", "/runs"),
+        ("POST", "/runs"),
+        ("GET", "/status"),
+        ("GET", "/stream"),
+        ("GET", "/trainers"),
+    ]:
         answer = client.request(method, f"{API}{path}", headers={"X-API-Key": "wrong"})
         assert answer.status_code == 401
 

@@ -8,12 +8,12 @@ from typing import Any
 from potato.project import Project
 
 _SENTENCES = {
-    "train_split": "were trained on by this or an earlier run",
-    "held_out": "are held out for scoring, and a suggestion would anchor the labels that models are measured by",
-    "not_listed": "belong to a scheme that writeback.schemas does not list",
-    "rejected": "were rejected by a reviewer before, with the same answer",
-    "low_confidence": "are less sure than min_confidence asks",
-    "low_score": "come from a run whose held-out score does not reach min_score",
+    "train_split": "trained on, by this or an earlier run",
+    "held_out": "held out for scoring: a suggestion would anchor the very labels that models are measured by",
+    "not_listed": "of a scheme that writeback.schemas does not list",
+    "rejected": "rejected by a reviewer before, with this same answer",
+    "low_confidence": "less sure than min_confidence",
+    "low_score": "of a run whose held-out score does not reach min_score",
 }
 
 

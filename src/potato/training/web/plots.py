@@ -166,7 +166,7 @@ def calibration(score: dict[str, Any]) -> list[Bin]:
             confidence=round(100 * b["confidence"], 1),
             accuracy=round(100 * b["accuracy"], 1),
             n=b["n"],
-            radius=round(1.5 + 3.5 * math.sqrt(b["n"] / most), 2),
+            radius=round(1.0 + 2.4 * math.sqrt(b["n"] / most), 2),
             title=f"{b['n']} predictions, {b['confidence']:.0%} sure on average, {b['accuracy']:.0%} right",
         )
         for b in bins

@@ -69,6 +69,7 @@ def run_page(run: Run, project: Project, now: datetime) -> dict[str, Any]:
         "report": gates.report(run.writeback, project),
         "artifacts": files,
         "artifacts_size": size_text(sum(file.size for file in files)),
+        "backend_label": backend_label(run, project),
         "own_figures": own_figures(run.metrics),
         "has_stderr": folder.stderr.is_file() and folder.stderr.stat().st_size > 0,
         "has_agent_log": folder.agent_log.is_file(),
@@ -86,6 +87,12 @@ def run_view(run: Run, project: Project, now: datetime) -> dict[str, Any]:
         "finished": run.is_finished,
         "log": log.text,
     }
+
+
+def backend_label(run: Run, project: Project) -> str:
+    """The run's backend as the menu Runs on shows it; a backend that the project no longer has by its name and type."""
+    labels = {backend.name: backend.label for backend in describe(project)}
+    return labels.get(run.backend, f"{run.backend} ({run.backend_type}), no longer in the project")
 
 
 def own_figures(metrics: Mapping[str, Any], above: str = "") -> list[tuple[str, str]]:

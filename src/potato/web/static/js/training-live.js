@@ -133,15 +133,14 @@ export class LiveRun {
   }
 
   showProgress(progress) {
-    const bar = this.find("bar");
-    if (progress?.total) {
-      bar.max = progress.total;
-      bar.value = progress.current;
-    } else {
-      bar.removeAttribute("value");
+    const known = Boolean(progress?.total);
+    this.find("bar-row").hidden = !known;
+    if (known) {
+      this.find("bar").max = progress.total;
+      this.find("bar").value = progress.current;
     }
     this.find("phase").textContent = progress?.phase ?? "";
-    this.find("count").textContent = progress?.total ? `${number(progress.current)} of ${number(progress.total)}` : "";
+    this.find("count").textContent = known ? `${number(progress.current)} of ${number(progress.total)}` : "";
     this.find("eta").textContent = left(progress?.eta_s);
   }
 
