@@ -9,6 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from potato.training.backends import describe
+from potato.training.runs.request import UnknownTrainer
+from potato.training.trainers import registry
 from potato.training.web import bodies, stream
 from potato.training.web.answers import Json, errors
 from potato.training.web.listings import scheme_list, trainer_list
@@ -47,6 +49,8 @@ async def check_backend(
 ) -> Response:
     """Could a run start there now? Takes some seconds; starts nothing."""
     trainer = body.trainer if body else None
+    if trainer is not None:
+        _require_trainer(trainer)
     report = await run_in_threadpool(supervisor_of(site).check, name, trainer)
     return Json(report.as_json())
 
@@ -77,3 +81,11 @@ async def get_status(site: SiteDep, admin: AdminDep) -> Response:
 async def get_status_stream(site: SiteDep, admin: AdminDep) -> Response:
     """Server-sent events: `status`, whenever it changes."""
     return stream.response(stream.follow_status(site))
+
+
+def _require_trainer(name: str) -> None:
+    """Raise `UnknownTrainer` where no trainer of that name is installed."""
+    try:
+        registry.get(name)
+    except registry.UnknownTrainer as error:
+        raise UnknownTrainer(str(error)) from error
