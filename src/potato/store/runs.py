@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from potato.errors import PotatoError
+from potato.store.clock import from_text, to_text
 from potato.store.tables import live_runs, runs
 
 
@@ -108,11 +110,15 @@ class Run:
         return self.state in FINISHED
 
 
-def add(connection: Connection, run: Run) -> None:
-    """Record a new run."""
+def add(connection: Connection, run: Run) -> Run:
+    """Record a new run, as the newest: where the clock does not say so, it is dated a millisecond after the last."""
+    newest = connection.execute(select(func.max(runs.c.created_at))).scalar_one()
+    if newest is not None and newest >= run.created_at:
+        run = replace(run, created_at=to_text(from_text(newest) + timedelta(milliseconds=1)))
     row = asdict(run)
     del row["live"]
     connection.execute(insert(runs).values(**_plain(row)))
+    return run
 
 
 def get(connection: Connection, run_id: str) -> Run | None:

@@ -9,7 +9,7 @@ from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store import Connection, corpus
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import gather
-from potato.training.bundle.splits import split_of
+from potato.training.splits import split_of
 from potato.training.trainers.base import TrainerInfo
 
 EXACT = 5000

@@ -12,7 +12,7 @@ from typing import Any
 from potato.project.training import ModelTraining
 from potato.store import Connection, predictions
 from potato.store.predictions import Stored, Target
-from potato.training.bundle.splits import split_of
+from potato.training.splits import split_of
 from potato.training.contract.predictions import Prediction
 
 

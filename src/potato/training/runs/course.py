@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -18,11 +19,12 @@ from potato.training.backends import Backend, Ended, Execution, Job
 from potato.training.runs import ends
 from potato.training.runs.ends import RunCancelled, ServerCloses
 from potato.training.runs.folder import RunFolder
-from potato.training.runs.journal import Journal
+from potato.training.runs.journal import Journal, notes
 from potato.training.runs.limits import Limits
 from potato.training.runs.log import RunLog
 from potato.training.runs.pulse import Pulse
 from potato.training.runs.records import Records
+from potato.training.runs.request import RunRequest, UnknownScheme, resolve
 from potato.training.runs.timing import Timing
 
 _log = logging.getLogger("potato.runs")
@@ -70,6 +72,7 @@ class Course:
             self._end(State.ERROR, ends.as_error(error))
 
     def _go(self) -> None:
+        self._still_fits()
         if self._run.state is State.QUEUED and not self._begin():
             return
         self._limits = Limits(self._settings, self._folder, self._run.started_at, self._records.clock, self._timing)
@@ -156,10 +159,19 @@ class Course:
                 finished_at=now,
                 scores=judged["scores"],
                 writeback=judged["writeback"],
-                warnings=[*self._run.warnings, *judged["warnings"]],
+                warnings=[*self._run.warnings, *judged["warnings"], *notes(journal.outcome)],
             )
 
         self._run = self._records.write(self._run.run_id, finish)
+
+    def _still_fits(self) -> None:
+        """Raise where the project was changed under a waiting run, so that it cannot go on."""
+        run = self._run
+        if run.state in (State.QUEUED, State.BUILDING):
+            resolve(self._project, RunRequest(run.trainer, run.schemas, run.backend, run.params))
+        for name in run.schemas:
+            if name not in self._project.schemes:
+                raise UnknownScheme(f"the project has no scheme {name!r:.100} any more")
 
     # The worker
 
@@ -264,5 +276,6 @@ class Course:
         return ends.RunFailed(failed.error["code"] or "", failed.message, hint)
 
     def _end(self, state: State, error: dict[str, Any] | None) -> None:
-        self._log.say(f"error: {error['message']}" if error else "the run was cancelled")
+        self._log.say(f"the run failed: {error['message']}" if error else "the run was cancelled")
+        shutil.rmtree(self._folder.unfinished_bundle, ignore_errors=True)
         self._move(state, step="", finished_at=self._records.now(), error=error)

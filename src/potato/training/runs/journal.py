@@ -17,7 +17,7 @@ from potato.training.contract.events import MAX_LINE, Event, read_lines
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.log import RunLog
 from potato.training.runs.records import Records
-from potato.training.runs.words import changes, log_lines
+from potato.training.runs.words import MAX_TEXT, changes, log_lines, text
 
 PIECE = 4 * MAX_LINE
 """At most so many bytes are applied at once; more than the longest line of an honest writer."""
@@ -37,6 +37,12 @@ class Outcome:
                 self.result = event.fields
             elif event.name == "error":
                 self.error = event.fields
+
+
+def notes(outcome: Outcome) -> list[str]:
+    """What the worker wants people to know of its result, a sentence each."""
+    said = (outcome.result or {}).get("notes")
+    return [text(note, MAX_TEXT) for note in said] if isinstance(said, list) else []
 
 
 class Journal:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
 from potato.store.clock import Clock
+
+_log = logging.getLogger("potato.runs")
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -30,9 +33,12 @@ class RunLog:
         """Add lines, each with its moment in seconds since the epoch; 0 for one that told none."""
         data = "".join(f"{_stamp(moment)}  {line}\n" for moment, text in lines for line in _clean(text))
         if data:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8", errors="replace") as file:
-                file.write(data)
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("a", encoding="utf-8", errors="replace") as file:
+                    file.write(data)
+            except OSError as error:  # a full disk costs the log its lines, not the run its end
+                _log.warning("%s could not be written: %s", self._path, error)
 
 
 def _clean(text: str) -> list[str]:

@@ -99,8 +99,8 @@ class Supervisor:
         order = resolve(self.project, request)
         self.backend(order.backend)
         self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
-        run = self._new_run(request, order)
-        self.records.write(run.run_id, lambda connection: rows.add(connection, run))
+        new = self._new_run(request, order)
+        run = self.records.write(new.run_id, lambda connection: rows.add(connection, new))
         self._pulse.wake()
         return run
 
