@@ -20,6 +20,8 @@ from potato.store.intake import Intake, NewItem, Source, known_sources
 from potato.store.lock import exclusive
 from potato.training.contract.files import sha256_file
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
 _READING = 1
 """Goes up when rows are read, hashed or grouped differently, so that files are read again."""
 
@@ -164,17 +166,18 @@ def _settings(project: Project) -> str:
 
 
 def _item(row: Row) -> NewItem:
-    said = json.dumps([row.id, row.text, row.image, row.audio, row.fields], sort_keys=True, separators=(",", ":"))
+    fields = _encode(row.fields) if row.fields else "{}"
+    said = _encode([row.id, row.text, row.image, row.audio]) + fields
     return NewItem(
-        id=row.id,
-        text=row.text,
-        image=row.image,
-        audio=row.audio,
-        fields=row.fields,
-        content=blake2b(said.encode(), digest_size=16).digest(),
-        text_hash=text_hash(row.text, row.image, row.audio),
-        source=row.source,
-        line=row.line,
+        row.id,
+        row.text,
+        row.image,
+        row.audio,
+        fields,
+        blake2b(said.encode(), digest_size=16).digest(),
+        text_hash(row.text, row.image, row.audio),
+        row.source,
+        row.line,
     )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from potato.store import facts
+from potato.store.bulk import insert_rows
 from potato.store.clock import to_text
 from potato.store.database import Database
 from potato.store.items import VISIBLE
@@ -23,15 +24,14 @@ SMALL, LARGE = 2_000, 10_000
 """Rows a transaction: while annotators may be waiting, and before there is anything to annotate."""
 
 
-@dataclass(frozen=True)
-class NewItem:
+class NewItem(NamedTuple):
     """An item as it was read. `content` is a hash over all that its row says, `text_hash` names its text."""
 
     id: str
     text: str
     image: str | None
     audio: str | None
-    fields: dict[str, Any]
+    fields: str  # as JSON
     content: bytes
     text_hash: int
     source: str
@@ -61,6 +61,7 @@ class Source:
     items: int
 
 
+_ITEM = ("seq", "id", "text", "image", "audio", "fields", "content", "grp", "source", "line", "added_at")
 _KNOWN = select(items.c.id, items.c.content, items.c.source, items.c.line, items.c.seq).where(
     items.c.id.in_(bindparam("wanted", expanding=True))
 )
@@ -97,20 +98,29 @@ class Intake:
         """Take in up to `piece` rows in one transaction; those whose id was there already are given back."""
         with self._database.write() as conn:
             _widen_cache(conn)
-            known = {row[0]: row for row in conn.execute(_KNOWN, {"wanted": [row.id for row in rows]})}
-            fresh: dict[str, NewItem] = {}
-            met = []
-            for row in rows:
-                if row.id in known:
-                    _, content, source, line, seq = known[row.id]
-                    met.append(Met(row, source, line, same=content == row.content, new=seq > self._mark))
-                elif row.id in fresh:
-                    first = fresh[row.id]
-                    met.append(Met(row, first.source, first.line, same=first.content == row.content, new=True))
-                else:
-                    fresh[row.id] = row
-            self._insert(conn, list(fresh.values()))
+            with conn.begin_nested() as attempt:
+                if self._insert(conn, rows) == len(rows):
+                    self._next += len(rows)
+                    return []
+                attempt.rollback()
+            fresh, met = self._sort_out(conn, rows)
+            self._next += self._insert(conn, fresh)
         return met
+
+    def _sort_out(self, conn: Connection, rows: Sequence[NewItem]) -> tuple[list[NewItem], list[Met]]:
+        known = {row[0]: row for row in conn.execute(_KNOWN, {"wanted": [row.id for row in rows]})}
+        fresh: dict[str, NewItem] = {}
+        met = []
+        for row in rows:
+            if row.id in known:
+                _, content, source, line, seq = known[row.id]
+                met.append(Met(row, source, line, same=content == row.content, new=seq > self._mark))
+            elif row.id in fresh:
+                first = fresh[row.id]
+                met.append(Met(row, first.source, first.line, same=first.content == row.content, new=True))
+            else:
+                fresh[row.id] = row
+        return list(fresh.values()), met
 
     def publish(self, read: Sequence[Source]) -> None:
         """Show everything that was added, and note the files as read."""
@@ -132,37 +142,29 @@ class Intake:
                 conn.execute(delete(items).where(items.c.seq > max(last, self._mark)))
         self._next = self._mark + 1
 
-    def _insert(self, conn: Connection, rows: list[NewItem]) -> None:
-        if not rows:
-            return
-        hashes = {row.text_hash for row in rows}
-        groups = {row[0]: row[1] for row in conn.execute(_GROUPS, {"wanted": list(hashes)})}
-        new_groups, new_items = [], []
+    def _insert(self, conn: Connection, rows: Sequence[NewItem]) -> int:
+        """Insert the rows whose ids are new; that is all of them, or the caller undoes it and sorts them out."""
+        groups = self._groups(conn, rows)
+        values = [
+            (seq, r.id, r.text, r.image, r.audio, r.fields, r.content, groups[r.text_hash], r.source, r.line, self._at)
+            for seq, r in enumerate(rows, self._next)
+        ]
+        inserted = insert_rows(conn, items, _ITEM, values)
+        if inserted == len(rows):
+            insert_rows(conn, wanted, ("item", "taken"), [(row[0], 0) for row in values])
+        return inserted
+
+    def _groups(self, conn: Connection, rows: Sequence[NewItem]) -> dict[int, str]:
+        """The group of each text; a text that is new is named for its first item."""
+        groups: dict[int, str] = {}
+        new = []
         for seq, row in enumerate(rows, self._next):
             if row.text_hash not in groups:
                 groups[row.text_hash] = row.id
-                new_groups.append({"text_hash": row.text_hash, "item": seq, "grp": row.id})
-            new_items.append(self._values(seq, row, groups[row.text_hash]))
-        conn.execute(insert(items), new_items)
-        if new_groups:
-            conn.execute(insert(text_groups), new_groups)
-        conn.execute(insert(wanted), [{"item": item["seq"], "taken": 0} for item in new_items])
-        self._next += len(rows)
-
-    def _values(self, seq: int, row: NewItem, group: str) -> dict[str, Any]:
-        return {
-            "seq": seq,
-            "id": row.id,
-            "text": row.text,
-            "image": row.image,
-            "audio": row.audio,
-            "fields": row.fields,
-            "content": row.content,
-            "grp": group,
-            "source": row.source,
-            "line": row.line,
-            "added_at": self._at,
-        }
+                new.append((row.text_hash, seq, row.id))
+        if insert_rows(conn, text_groups, ("text_hash", "item", "grp"), new) < len(new):
+            groups.update((row[0], row[1]) for row in conn.execute(_GROUPS, {"wanted": list(groups)}))
+        return groups
 
 
 def _widen_cache(conn: Connection) -> None:
