@@ -37,9 +37,10 @@ class FakeModel(Model):
             answer = "no such label"
         confidence = None if params["says"] == "no_confidence" else item.fields.get("sure", 0.9)
         ident = "no such item" if params["says"] == "unknown_item" else item.id
+        probabilities = {"positive" * 1000: 0.5} if params["says"] == "long" else None
         if params["says"] == "one_item":
             ident = "i0"
-        return Prediction(ident, name, answer, confidence)
+        return Prediction(ident, name, answer, confidence, probabilities)
 
 
 class Fake(Trainer):
