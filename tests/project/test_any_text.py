@@ -11,8 +11,50 @@ from hypothesis import strategies as st
 from potato.project.loading import load
 from project_texts import BASE
 
-PIECES = ["a", ": ", "\n", "  ", "- ", "[", "]", "{", "}", "&a", "*a", "<<", "!", "|", ">", "'", '"', "#", "?", "%", "\\x", "~", ",", "é", "---", "...", "@", "`", "\\U"]  # fmt: skip
-KEYS = ["annotation_schemes", "model_training", "labels", "backends", "type", "ssh", "slurm", "name", "radio", "show_if", "no"]  # fmt: skip
+PIECES = [
+    "a",
+    ": ",
+    "\n",
+    "  ",
+    "- ",
+    "[",
+    "]",
+    "{",
+    "}",
+    "&a",
+    "*a",
+    "<<",
+    "!",
+    "|",
+    ">",
+    "'",
+    '"',
+    "#",
+    "?",
+    "%",
+    "\\x",
+    "~",
+    ",",
+    "é",
+    "---",
+    "...",
+    "@",
+    "`",
+    "\\U",
+]
+KEYS = [
+    "annotation_schemes",
+    "model_training",
+    "labels",
+    "backends",
+    "type",
+    "ssh",
+    "slurm",
+    "name",
+    "radio",
+    "show_if",
+    "no",
+]
 
 broken = st.lists(st.sampled_from(PIECES + KEYS), max_size=40).map("".join)
 values = st.recursive(

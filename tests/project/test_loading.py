@@ -264,7 +264,20 @@ def test_a_port_out_of_range(findings):
     ]
 
 
-@pytest.mark.parametrize("where", ["/tmp", "/tmp/x", "//tmp//x", "/var/tmp/x", "/shared/../tmp/x", "/./var//tmp/", "~/../../tmp/x", "~me/../../var/tmp", "../../tmp/x"])  # fmt: skip
+@pytest.mark.parametrize(
+    "where",
+    [
+        "/tmp",
+        "/tmp/x",
+        "//tmp//x",
+        "/var/tmp/x",
+        "/shared/../tmp/x",
+        "/./var//tmp/",
+        "~/../../tmp/x",
+        "~me/../../var/tmp",
+        "../../tmp/x",
+    ],
+)
 def test_a_remote_dir_that_nodes_do_not_share(where, findings):
     text = training("    cluster:", "      type: slurm", "      host: h", f"      remote_dir: {where}")
     told = f"is under /tmp or /var/tmp, which login and compute nodes do not share: `{where}`"

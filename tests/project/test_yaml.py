@@ -31,7 +31,24 @@ def lines(folder: Path, text: str | bytes) -> list[str]:
 
 
 def test_labels_are_the_text_that_was_written(folder):
-    words = ["no", "yes", "on", "01", "1.0", "1", "~", "null", "true", "0x1F", "1e3", "2026-11-29", "04:00:00", "0o7", "=", "1_000"]  # fmt: skip
+    words = [
+        "no",
+        "yes",
+        "on",
+        "01",
+        "1.0",
+        "1",
+        "~",
+        "null",
+        "true",
+        "0x1F",
+        "1e3",
+        "2026-11-29",
+        "04:00:00",
+        "0o7",
+        "=",
+        "1_000",
+    ]
     text = BASE.replace("[positive, negative]", "[" + ", ".join(words) + "]")
     assert project(folder, text).schemes["sentiment"].label_names() == words
 
@@ -63,7 +80,10 @@ def test_an_unquoted_time_is_a_time(folder, time):
     assert backends["cluster"].time == time  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("written_as", "meant"), [("0,1", "0,1"), ("1", "1"), ('"0,1"', "0,1"), ("0, 1", "0,1"), ("none", "none"), ("auto", "auto"), ("01", "01")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written_as", "meant"),
+    [("0,1", "0,1"), ("1", "1"), ('"0,1"', "0,1"), ("0, 1", "0,1"), ("none", "none"), ("auto", "auto"), ("01", "01")],
+)
 def test_unquoted_gpus(folder, written_as, meant):
     backends = project(folder, training(SSH, f"      gpus: {written_as}")).config.model_training.backends
     assert backends["gpu"].gpus == meant  # type: ignore[union-attr]

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import get_args
 
 from potato.model import Model
 from potato.project.backends import AgentBackend, SlurmBackend, SshBackend
 from potato.project.kinds import is_model, kind_of
 from potato.project.models import ProjectFile
 from potato.project.wording import near, nearest, one_of
+from potato.schemes import SCHEME_TYPES
 
 _WHY_NOT: dict[tuple[type[Model], str], str] = {
     (SlurmBackend, "gpus"): "the scheduler chooses the GPU; ask for one with `gres`",
     (SlurmBackend, "packages"): "install them into the environment of `job_python`",
 }
-_BACKENDS: dict[type[Model], str] = {SshBackend: "an ssh", SlurmBackend: "a slurm", AgentBackend: "an agent"}
+_BACKENDS: dict[type[Model], str] = {
+    SshBackend: "an ssh backend",
+    SlurmBackend: "a slurm backend",
+    AgentBackend: "an agent backend",
+}
+_SCHEMES: dict[type[Model], str] = {
+    scheme: f"a {get_args(scheme.model_fields['annotation_type'].annotation)[0]} scheme" for scheme in SCHEME_TYPES
+}
 
 
 def about_unknown_key(model: type[Model], key: str) -> str:
     """The sentence about a key that `model` does not take, with the nearest key that exists."""
     start = f"unknown key `{' '.join(key.split())[:80]}`"
-    if model in _BACKENDS and any(key in other.model_fields for other in _BACKENDS):
-        return f"{start}; {_BACKENDS[model]} backend does not take it{_instead(model, key)}"
+    for siblings in (_BACKENDS, _SCHEMES):
+        if model in siblings and any(key in other.model_fields for other in siblings):
+            return f"{start}; {siblings[model]} does not take it{_instead(model, key)}"
     if nearest(key, model.model_fields):
         return start + near(key, model.model_fields)
     if key in _elsewhere():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import chain
 
@@ -34,7 +35,7 @@ def warnings(project: Project, host: str | None = None, *, items: int | None = N
         _many_predictions(config, items),
         _retraining(config),
         _assignment(config),
-        _twice(config),
+        _twice(project),
     )
     found = [_finding(project, problem) for problem in problems]
     return sorted(found, key=lambda finding: finding.line)
@@ -130,9 +131,10 @@ def _assignment(config: ProjectFile) -> Iterator[Problem]:
         yield Problem(("assignment_strategy",), "is uncertainty, which hands out items at random in this version")
 
 
-def _twice(config: ProjectFile) -> Iterator[Problem]:
+def _twice(project: Project) -> Iterator[Problem]:
     seen: set[str] = set()
-    for place, name in enumerate(config.data_files):
-        if name and name in seen:
+    for place, (name, path) in enumerate(zip(project.config.data_files, project.data_files, strict=True)):
+        where = os.path.normpath(path)
+        if name and where in seen:
             yield Problem(("data_files", place), f"is {name}, which is listed above already")
-        seen.add(name)
+        seen.add(where)

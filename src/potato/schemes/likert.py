@@ -16,6 +16,7 @@ class Likert(Scheme):
     template: ClassVar[str] = "likert.html"
 
     annotation_type: Literal["likert"]
+    """`likert`"""
     size: int = Field(default=5, ge=2, le=11)
     """How many points the scale has."""
     min_label: str | None = None

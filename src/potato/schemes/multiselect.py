@@ -16,6 +16,7 @@ class Multiselect(Scheme):
     template: ClassVar[str] = "multiselect.html"
 
     annotation_type: Literal["multiselect"]
+    """`multiselect`"""
     labels: list[Label] = Field(min_length=1)
     """The labels, in the order they are shown: text, or `{name, key, description}`."""
 

@@ -16,6 +16,7 @@ class Radio(Scheme):
     template: ClassVar[str] = "radio.html"
 
     annotation_type: Literal["radio"]
+    """`radio`"""
     labels: list[Label] = Field(min_length=2)
     """The labels, in the order they are shown: text, or `{name, key, description}`."""
 
