@@ -58,9 +58,14 @@ class LoadReport:
         yield from self.notes
 
 
-def load_items(project: Project, database: Database, clock: Clock = utc_now) -> LoadReport:
-    """Take in what is new in the data files. All or nothing: raises `InvalidData` with everything that is wrong."""
-    with exclusive(project.output_dir, "load"):
+def load_items(
+    project: Project, database: Database, clock: Clock = utc_now, *, lock_folder: Path | None = None
+) -> LoadReport:
+    """Take in what is new in the data files. All or nothing: raises `InvalidData` with everything that is wrong.
+
+    One load at a time: others wait, by a lock in `lock_folder`, the project's output folder where it is left out.
+    """
+    with exclusive(lock_folder or project.output_dir, "load"):
         return _Load(project, database, clock).run()
 
 
@@ -167,7 +172,7 @@ def _settings(project: Project) -> str:
 
 def _item(row: Row) -> NewItem:
     fields = _encode(row.fields) if row.fields else "{}"
-    said = _encode([row.id, row.text, row.image, row.audio]) + fields
+    said = "\0".join((row.id, row.text, row.image or "", row.audio or "", fields))  # none of them can hold a zero
     return NewItem(
         row.id,
         row.text,

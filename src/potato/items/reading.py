@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from potato.items.problems import RowProblem
-from potato.items.records import Record, Spelled, called, read_records
+from potato.items.records import Record, called, read_records
 from potato.project.models import ItemProperties
 
 MAX_ID = 500
@@ -27,8 +27,9 @@ class Row(NamedTuple):
 
 def read_rows(path: Path, name: str, properties: ItemProperties) -> Iterator[Row | RowProblem]:
     """The rows of `path` and what is wrong in it, in order, streamed. `name` is what problems call the file."""
-    for record in read_records(path, name):
-        yield record if isinstance(record, RowProblem) else _row(record, name, properties)
+    row = _Rows(name, properties)
+    for record in read_records(path, name, exact=properties.id_key):
+        yield record if isinstance(record, RowProblem) else row.of(record)
 
 
 class _Bad(Exception):
@@ -38,26 +39,34 @@ class _Bad(Exception):
         self.unusable_text = unusable_text
 
 
-def _row(record: Record, name: str, keys: ItemProperties) -> Row | RowProblem:
-    fields = record.fields
-    try:
-        item = _id(fields, keys.id_key)
-        image = _medium(fields, keys.image_key)
-        audio = _medium(fields, keys.audio_key)
-        text = _text(fields, keys.text_key, has_media=image is not None or audio is not None)
-    except _Bad as bad:
-        return RowProblem(name, record.line, bad.reason, bad.unusable_text)
-    for key in (keys.id_key, keys.text_key, keys.image_key, keys.audio_key):
-        if key is not None:
+class _Rows:
+    """Makes rows of one file's records."""
+
+    def __init__(self, name: str, properties: ItemProperties) -> None:
+        self._name = name
+        self._keys = properties
+        self._media = properties.image_key is not None or properties.audio_key is not None
+        named = (properties.id_key, properties.text_key, properties.image_key, properties.audio_key)
+        self._named = [key for key in named if key is not None]
+
+    def of(self, record: Record) -> Row | RowProblem:
+        line, fields = record
+        keys = self._keys
+        try:
+            item = _id(fields, keys.id_key)
+            image = _medium(fields, keys.image_key) if self._media else None
+            audio = _medium(fields, keys.audio_key) if self._media else None
+            text = _text(fields, keys.text_key, has_media=image is not None or audio is not None)
+        except _Bad as bad:
+            return RowProblem(self._name, line, bad.reason, bad.unusable_text)
+        for key in self._named:
             fields.pop(key, None)
-    return Row(item, text, image, audio, fields, name, record.line)
+        return Row(item, text, image, audio, fields, self._name, line)
 
 
 def _id(fields: dict[str, Any], key: str) -> str:
     value = fields.get(key)
-    if isinstance(value, Spelled):
-        value = value.spelling
-    elif isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
         raise _Bad(_absent("id", key, fields) if value is None else f"the id (field {key!r}) is {called(value)}")

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -30,17 +31,6 @@ class Record(NamedTuple):
     fields: dict[str, Any]
 
 
-class Spelled(float):
-    """A JSON number with a fraction or an exponent that remembers how it was written."""
-
-    spelling: str
-
-    def __new__(cls, spelling: str) -> Spelled:
-        number = super().__new__(cls, spelling)
-        number.spelling = spelling
-        return number
-
-
 class _DuplicateField(ValueError):
     pass
 
@@ -54,21 +44,37 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-_DECODER = json.JSONDecoder(parse_float=Spelled, parse_constant=lambda _: None, object_pairs_hook=_object)
+_PLAIN = json.JSONDecoder(parse_constant=lambda _: None, object_pairs_hook=_object)
+_SPELLED = json.JSONDecoder(parse_float=str, parse_constant=lambda _: None, object_pairs_hook=_object)
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """Decodes JSON values; the number in the field `exact` stays as it is written: an id of 1.0 is not 1."""
+
+    exact: str
+
+    def __call__(self, text: str, start: int) -> tuple[Any, int]:
+        value, end = _PLAIN.raw_decode(text, start)
+        if isinstance(value, dict) and isinstance(value.get(self.exact), float):
+            value[self.exact] = _SPELLED.raw_decode(text, start)[0][self.exact]
+        return value, end
 
 
 _Found = Iterator[tuple[int, "dict[str, Any] | str"]]
 """Line, and the record or what is wrong there."""
 
 
-def read_records(path: Path, name: str) -> Iterator[Record | RowProblem]:
+def read_records(path: Path, name: str, exact: str = "") -> Iterator[Record | RowProblem]:
     """The records of `path` and what is wrong in it, in order. `name` is what problems call the file.
 
+    A number with a fraction in the field `exact` is given as the text that stands there.
     A problem of one record does not end the reading where the next record can be found.
     """
+    decode = _Decoder(exact)
     readers: dict[str, Callable[[TextIO], _Found]] = {
-        "json": _json,
-        "jsonl": _json_lines,
+        "json": partial(_json, decode),
+        "jsonl": partial(_json_lines, decode),
         "csv": partial(_table, ","),
         "tsv": partial(_table, "\t"),
     }
@@ -84,29 +90,30 @@ def read_records(path: Path, name: str) -> Iterator[Record | RowProblem]:
         yield RowProblem(name, error.line, error.reason)
 
 
-def _json_lines(text: TextIO) -> _Found:
+def _json_lines(decode: _Decoder, text: TextIO) -> _Found:
     for number, line in enumerate(iter(partial(text.readline, MAX_RECORD + 1), ""), 1):
         if len(line) > MAX_RECORD:
             raise Unreadable(_too_long(), number)
-        if line.strip(" \t\r\n"):
-            yield number, _decode_line(line)
+        if not line.isspace():
+            yield number, _decode_line(decode, line)
 
 
-def _decode_line(line: str) -> dict[str, Any] | str:
+def _decode_line(decode: _Decoder, line: str) -> dict[str, Any] | str:
+    start = 0 if line[0] == "{" else len(line) - len(line.lstrip(" \t\r"))
     try:
-        value, end = _DECODER.raw_decode(line, len(line) - len(line.lstrip(" \t\r")))
+        value, end = decode(line, start)
     except json.JSONDecodeError as error:
         return _syntax(error.msg, error.pos + 1)
     except (ValueError, RecursionError) as error:
         return _not_taken(error)
-    if line[end:].strip(" \t\r\n"):
+    if end < len(line) and line[end:].strip(" \t\r\n"):
         return _syntax("one object a line is expected, and more follows", end + 1)
-    return _as_record(value)
+    return value if type(value) is dict else _as_record(value)
 
 
-def _json(text: TextIO) -> _Found:
+def _json(decode: _Decoder, text: TextIO) -> _Found:
     """A list of objects, or objects one after another, read through a window that is moved along."""
-    window = _Window(text)
+    window = _Window(decode, text)
     first = window.peek()
     if first != "[":
         yield from _concatenated(window)
@@ -141,7 +148,8 @@ def _concatenated(window: _Window) -> _Found:
 class _Window:
     """A moving view of a JSON text: `line` is the line that the next character stands on."""
 
-    def __init__(self, text: TextIO) -> None:
+    def __init__(self, decode: _Decoder, text: TextIO) -> None:
+        self._decode = decode
         self._text = text
         self._buffer = ""
         self._at = 0
@@ -167,7 +175,7 @@ class _Window:
         """The record that begins here, or what is wrong with it. Raises `Unreadable` where its end cannot be found."""
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._buffer, self._at)
+                value, end = self._decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if self._is_cut(error) and self._more():
                     continue

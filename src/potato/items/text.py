@@ -8,7 +8,9 @@ from hashlib import blake2b
 
 def normalise(text: str) -> str:
     """`text` as it is compared: compatibility forms, case and white space do not count."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
 
 
 def text_hash(text: str, image: str | None = None, audio: str | None = None) -> int:

@@ -109,6 +109,8 @@ _LABELS = (
 )
 _COUNTS = select(answers_.c.scheme, func.count()).group_by(answers_.c.scheme)
 
+_LABELLED = select(answers_.c.scheme, func.count(answers_.c.item.distinct())).group_by(answers_.c.scheme)
+
 
 def save(conn: Connection, saved: Save, rules: Rules) -> Saved:
     """Write what an annotator answers: all of it or nothing. The answers have been parsed by their schemes.
@@ -170,6 +172,11 @@ def labels(conn: Connection, schemes: Sequence[str]) -> Iterator[tuple[int, int,
 def count_by_scheme(conn: Connection) -> dict[str, int]:
     """How many answers each scheme has, those of schemes that the project no longer has included."""
     return {row[0]: row[1] for row in conn.execute(_COUNTS)}
+
+
+def labelled_items(conn: Connection) -> dict[str, int]:
+    """How many items have at least one answer, by scheme."""
+    return {row[0]: row[1] for row in conn.execute(_LABELLED)}
 
 
 def _repeated(conn: Connection, saved: Save, item: int, at: str) -> Saved:

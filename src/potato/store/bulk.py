@@ -27,11 +27,12 @@ def _statement(dialect: str, table: Table, columns: tuple[str, ...]) -> tuple[st
     kind = postgresql if dialect == "postgresql" else sqlite
     insert = kind.insert(table).on_conflict_do_nothing()
     compiled = insert.compile(dialect=_dialect(dialect), column_keys=list(columns))
-    order = compiled.positiontup  # type: ignore[attr-defined]
+    order = compiled.positiontup
     if order is not None and list(order) != list(columns):
         raise AssertionError(f"{table.name}: the statement takes {order}, not {columns}")
     return str(compiled), order is not None
 
 
 def _dialect(name: str) -> Any:
-    return postgresql.psycopg.dialect() if name == "postgresql" else sqlite.dialect(paramstyle="qmark")
+    kind: Any = postgresql.psycopg if name == "postgresql" else sqlite
+    return kind.dialect(paramstyle="pyformat" if name == "postgresql" else "qmark")
