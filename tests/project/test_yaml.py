@@ -246,6 +246,15 @@ def test_a_file_that_is_as_large_as_it_may_be(folder):
     assert project(folder, text)
 
 
+def test_many_questions_cost_no_more_than_their_text(folder):
+    """The time grows with the file, not with its square."""
+    one = "  - annotation_type: likert\n    name: s{0}\n    description: d\n    show_if: {{sentiment: positive}}\n"
+    text = BASE + "".join(one.format(number) for number in range(5_000))
+    began = time.monotonic()
+    assert len(project(folder, text).schemes) == 5_001
+    assert time.monotonic() - began < 30
+
+
 def test_anchors_that_multiply(folder):
     text = BASE + "model_training:\n  auto_retrain:\n    params:\n      a: &a [x, x, x, x, x, x, x, x, x, x]\n"
     for before, name in zip("abcdefgh", "bcdefghi", strict=True):

@@ -12,7 +12,7 @@ import typer
 from potato.cli.findings import counted, show
 from potato.project.acknowledging import acknowledge
 from potato.project.finding import Finding, Severity, UnreadableProject
-from potato.project.loading import Loaded, load
+from potato.project.loading import Loaded, load, warnings
 
 
 def register(app: typer.Typer) -> None:
@@ -40,21 +40,20 @@ def register(app: typer.Typer) -> None:
 def check(file: Path) -> list[Finding]:
     """Every finding of the project file and its data files. Raises `UnreadableProject`."""
     loaded = load(file)
-    findings = [*loaded.findings, *_about_data(loaded)]
-    return acknowledge(findings, loaded.draft) if loaded.draft else findings
+    found = [*loaded.findings, *_about_data(loaded)]
+    return acknowledge(found, loaded.draft) if loaded.draft else found
 
 
 def _about_data(loaded: Loaded) -> list[Finding]:
-    """What is wrong inside of the data files that are there."""
-    from potato.items.checking import findings
+    """What is wrong inside of the data files that are there, and what their number of items lets expect."""
+    from potato.items.checking import survey
 
     draft = loaded.draft
     if draft is None or any(f.path.startswith(("item_properties", "task_dir")) for f in loaded.errors):
         return []
-    return [
-        Finding(Severity.ERROR, problem.file, problem.line or 1, "", problem.reason)
-        for problem in findings(draft.with_data_files_there())
-    ]
+    surveyed = survey(draft.with_data_files_there())
+    rows = [Finding(Severity.ERROR, p.file, p.line or 1, "", p.reason) for p in surveyed.problems]
+    return [*rows, *(f for f in warnings(draft, items=surveyed.items) if f not in loaded.findings)]
 
 
 def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:

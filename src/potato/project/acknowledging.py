@@ -23,7 +23,12 @@ def acknowledge(findings: Iterable[Finding], project: Project) -> list[Finding]:
     given = list(findings)
     useless = [_useless(project, place, entry, given) for place, entry in enumerate(entries)]
     judged = [replace(f, severity=Severity.ACKNOWLEDGED) if _matches(f, known) else f for f in given]
-    return sorted([*judged, *(warning for warning in useless if warning)], key=lambda finding: finding.line)
+    return in_order([*judged, *(warning for warning in useless if warning)], project)
+
+
+def in_order(findings: Iterable[Finding], project: Project) -> list[Finding]:
+    """The project file's findings by line, then those of the data files as they came."""
+    return sorted(findings, key=lambda f: (f.file != project.name, f.line if f.file == project.name else 0))
 
 
 def _matches(finding: Finding, entries: Sequence[str]) -> bool:
@@ -40,4 +45,4 @@ def _useless(project: Project, place: int, entry: str, findings: Sequence[Findin
     path = ("validation", "acknowledge", place)
     key = dotted(path)
     message = f"{key} {reason}: {entry!r}"
-    return Finding(Severity.WARNING, project.name or str(project.file), line_of(project.lines, path), key, message)
+    return Finding(Severity.WARNING, project.name, line_of(project.lines, path), key, message)

@@ -91,7 +91,7 @@ def _checked(
     path: Path, shaper: Shaper, tree: dict[str, Any], duplicates: list[Problem], *, host: str | None, check_files: bool
 ) -> Loaded:
     config, misfits, faulty = _validated(tree, shaper)
-    draft = Project(path.absolute(), config, shaper.lines, name=str(path))
+    draft = Project(path.absolute(), config, shaper.lines, given=str(path))
     problems = [*duplicates, *shaper.problems, *misfits, *broken_rules(draft.config)]
     if check_files:
         problems += missing_files(draft, faulty)

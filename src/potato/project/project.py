@@ -20,8 +20,13 @@ class Project:
     config: ProjectFile
     lines: Mapping[KeyPath, int] = field(default_factory=dict, repr=False, compare=False)
     """Where each key stands, for findings."""
-    name: str = field(default="", compare=False)
-    """The project file as it was given on the command line, for findings."""
+    given: str = field(default="", compare=False)
+    """The project file as it was given on the command line."""
+
+    @property
+    def name(self) -> str:
+        """What findings call the project file."""
+        return self.given or str(self.file)
 
     @cached_property
     def task_dir(self) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from potato.project.finding import KeyPath, Problem, dotted
@@ -13,11 +13,12 @@ from potato.schemes.keys import RESERVED_KEYS
 
 def broken_schemes(schemes: Sequence[Scheme]) -> Iterator[Problem]:
     """What is wrong with names, labels, keys and conditions."""
+    by_name = {scheme.name: scheme for scheme in schemes}
     yield from _names(schemes)
     for place, scheme in enumerate(schemes):
         path: KeyPath = ("annotation_schemes", place)
         yield from _labels(labels_of(scheme), path)
-        yield from _condition(scheme, schemes, path)
+        yield from _condition(scheme, by_name, path)
         yield from _renames(scheme, path)
     yield from _keys(schemes)
     yield from _circles(schemes)
@@ -80,21 +81,17 @@ def _keys(schemes: Iterable[Scheme]) -> Iterator[Problem]:
                 taken[key] = f"{quoted(label.name)} of {quoted(scheme.name)}"
 
 
-def _condition(scheme: Scheme, schemes: Sequence[Scheme], path: KeyPath) -> Iterator[Problem]:
-    by_name = {other.name: other for other in schemes}
+def _condition(scheme: Scheme, by_name: Mapping[str, Scheme], path: KeyPath) -> Iterator[Problem]:
     for name, wanted in (scheme.show_if or {}).items():
         here = (*path, "show_if", name)
-        if name == scheme.name or name not in by_name:
-            others = [other for other in by_name if other != scheme.name]
-            what = (
-                "a scheme cannot wait for itself"
-                if name == scheme.name
-                else f"there is no annotation scheme {quoted(name)}"
-            )
-            yield Problem(here, what + ("" if name == scheme.name else near(name, others)))
-            continue
-        known = by_name[name].label_names() if _typed(by_name[name]) else []
-        yield from _unknown_answers(here, wanted, known)
+        if name == scheme.name:
+            yield Problem(here, "a scheme cannot wait for itself")
+        elif name not in by_name:
+            told = near(name, [other for other in by_name if other != scheme.name])
+            yield Problem(here, f"there is no annotation scheme {quoted(name)}{told}")
+        else:
+            known = by_name[name].label_names() if _typed(by_name[name]) else []
+            yield from _unknown_answers(here, wanted, known)
 
 
 def _unknown_answers(path: KeyPath, wanted: Any, known: Sequence[str]) -> Iterator[Problem]:

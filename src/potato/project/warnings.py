@@ -44,7 +44,7 @@ def warnings(project: Project, host: str | None = None, *, items: int | None = N
 def _finding(project: Project, problem: Problem) -> Finding:
     path = dotted(problem.path)
     line = line_of(project.lines, problem.path)
-    return Finding(Severity.WARNING, project.name or str(project.file), line, path, f"{path} {problem.message}")
+    return Finding(Severity.WARNING, project.name, line, path, f"{path} {problem.message}")
 
 
 def _open_to_others(config: ProjectFile, host: str | None) -> Iterator[Problem]:
