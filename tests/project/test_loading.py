@@ -208,6 +208,10 @@ CASES = {
         training(SSH, "      gpus: [0, 1]"),
         [f"14: {GPU}.gpus: must be text, not a list"],
     ),
+    "gpus between braces": (
+        training("    gpu: {type: ssh, host: h, gpus: 0,1}"),
+        [f"11: {GPU}.1: unknown key `1`; between braces a comma ends a value, so put what holds a comma into quotes"],
+    ),
     "a device": (
         BASE + "model_training:\n  device: gpu\n",
         ["10: model_training.device: must be `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, not `gpu`"],

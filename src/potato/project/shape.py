@@ -50,7 +50,7 @@ class Shaper:
             self.lines[here] = entry.line
             field = model.model_fields.get(entry.key)
             if field is None:
-                self.problems.append(Problem(here, about_unknown_key(model, entry.key)))
+                self.problems.append(Problem(here, about_unknown_key(model, entry.key, bare=_nothing(entry.value))))
             elif not (_nothing(entry.value) and not field.is_required() and _holds_others(kind_of(field.annotation))):
                 node_read = entry.value if issubclass(model, Label) else _without_null(entry.value)
                 tree[entry.key] = self.value(field.rebuild_annotation(), node_read, here)

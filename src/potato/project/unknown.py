@@ -26,9 +26,14 @@ _SCHEMES: dict[type[Model], str] = {
 }
 
 
-def about_unknown_key(model: type[Model], key: str) -> str:
-    """The sentence about a key that `model` does not take, with the nearest key that exists."""
+def about_unknown_key(model: type[Model], key: str, *, bare: bool = False) -> str:
+    """The sentence about a key that `model` does not take, with the nearest key that exists.
+
+    `bare` says that the key has no value, as `1` in `{gpus: 0,1}`.
+    """
     start = f"unknown key `{' '.join(key.split())[:80]}`"
+    if bare and key.isdigit():
+        return f"{start}; between braces a comma ends a value, so put what holds a comma into quotes"
     for siblings in (_BACKENDS, _SCHEMES):
         if model in siblings and any(key in other.model_fields for other in siblings):
             return f"{start}; {siblings[model]} does not take it{_instead(model, key)}"
