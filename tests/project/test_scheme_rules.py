@@ -31,7 +31,7 @@ LABELS = {
     "[one, [two]]": [(8, "labels[1]", "must be a mapping of keys, not a list")],
     "[one, ]\n    labls: [two]": None,
     "[{key: a}, two]": [(8, "labels[0].name", "the required key `name` is missing"), (8, "labels[0].key", None)],
-    "[{name: one, key: ab}, two]": [(8, "labels[0].key", "must have at most 1 characters")],
+    "[{name: one, key: ab}, two]": [(8, "labels[0].key", "must have at most one character")],
     "[{name: one, key: '?'}, two]": [(8, "labels[0].key", "the page itself uses the key `'?'`; choose another")],
     "[{name: one, key: ' '}, two]": [(8, "labels[0].key", None)],
     "[{name: one, key: S}, two]": [(8, "labels[0].key", "the page itself uses the key `'S'`; choose another")],

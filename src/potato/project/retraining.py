@@ -24,7 +24,11 @@ def broken_retraining(config: ProjectFile) -> Iterator[Problem]:
         told = near(block.trainer, registry.names()) or f"; there are {one_of(registry.names())}"
         yield Problem((*_PATH, "trainer"), f"there is no trainer {quoted(block.trainer)}{told}")
         return
-    info = registry.get(block.trainer).info
+    try:
+        info = registry.get(block.trainer).info
+    except registry.UnknownTrainer as error:  # a third party's, registered and broken
+        yield Problem((*_PATH, "trainer"), str(error))
+        return
     yield from _params(block, info)
     yield from _kinds(block, info, config.annotation_schemes)
     yield from _place(config, info)

@@ -62,18 +62,18 @@ def _about_size(kind: str, context: dict[str, Any]) -> str | None:
     if kind == "string_too_short" and context["min_length"] == 1:
         return "must not be empty"
     if kind == "string_too_short":
-        return f"must have at least {context['min_length']} characters"
+        return f"must have at least {_count(context['min_length'], 'character')}"
     if kind == "string_too_long":
-        return f"must have at most {context['max_length']} characters"
+        return f"must have at most {_count(context['max_length'], 'character')}"
     if kind == "too_short":
-        return f"needs at least {_entries(context['min_length'])}"
+        return f"needs at least {_count(context['min_length'], 'entry')}"
     if kind == "too_long":
-        return f"takes at most {_entries(context['max_length'])}, not {context['actual_length']}"
+        return f"takes at most {_count(context['max_length'], 'entry')}, not {context['actual_length']}"
     return None
 
 
-def _entries(count: int) -> str:
-    return "one entry" if count == 1 else f"{count} entries"
+def _count(count: int, thing: str) -> str:
+    return f"one {thing}" if count == 1 else f"{count} {thing.removesuffix('y') + 'ie' if thing[-1] == 'y' else thing}s"
 
 
 def _figure(value: Any) -> str:
