@@ -6,7 +6,8 @@ import importlib.util
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection, annotations, predictions
+from potato.store import Connection, predictions
+from potato.store.annotations import labelled_items
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo
 
@@ -18,7 +19,7 @@ def trainer_list(project: Project) -> list[dict[str, Any]]:
 
 def scheme_list(connection: Connection, project: Project) -> list[dict[str, Any]]:
     """Every scheme in the API's shape, in the project's order."""
-    counts, live = annotations.labelled_items(connection), predictions.live(connection)
+    counts, live = labelled_items(connection), predictions.live(connection)
     infos = registry.infos()
     return [
         {

@@ -1,0 +1,238 @@
+"""The training pages in a real browser, before a real server that really trains."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import training_scenes as scenes
+from conftest import missing
+from lab import Lab
+from potato.store import annotations, tables, users
+from potato.store.annotations import Save
+from potato.store.rules import Rules
+from potato.store.runs import State
+from potato.training.runs.folder import RunFolder
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+pytestmark = [pytest.mark.browser, pytest.mark.computes]
+
+EVIL = "<img src=x onerror=alert(1)> a<b && c </script>"
+LIMIT_S = 120
+PRAISE = ("lovely", "great", "sturdy", "delightful", "perfect")
+BLAME = ("awful", "broken", "flimsy", "dreadful", "useless")
+
+
+def _rows(count: int) -> list[dict[str, str]]:
+    return [{"id": f"r{n:03}", "text": _text(n)} for n in range(count)]
+
+
+def _text(n: int) -> str:
+    words = (PRAISE, BLAME)[n % 2]
+    return f"A {words[n % 5]} and {words[(n // 5) % 5]} thing, number {n}"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """150 reviews, of which the first 110 are labelled."""
+    training = {"writeback": {"schemas": ["sentiment"], "include_unlabeled": True, "min_confidence": 0.0}}
+    lab = Lab(tmp_path, _rows(150), model_training=training)
+    now = datetime.now(timezone.utc)
+    with lab.database.write() as connection:
+        user = users.ensure(connection, "ann", now)
+        for n in range(110):
+            answer = {"sentiment": ("positive", "negative")[n % 2]}
+            annotations.save(connection, Save(user=user, item=n + 1, answers=answer, at=now), Rules.of(lab.project))
+    return lab
+
+
+@pytest.fixture
+def serve(lab: Lab) -> Iterator[Callable[[], str]]:
+    """Starts `potato start` on the lab, and gives its address; it is ended with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> str:
+        command = [sys.executable, "-m", "potato", "start", str(lab.folder / "config.yaml"), "--port", "0"]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started.append(server)
+        return _address(server)
+
+    yield start
+    for server in started:
+        server.terminate()
+        server.wait(30)
+        assert server.stdout
+        server.stdout.close()
+
+
+def _address(server: subprocess.Popen[str]) -> str:
+    """Where the server says it is; what it prints afterwards is read away."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert server.stdout
+        for line in server.stdout:
+            lines.put(line)
+
+    threading.Thread(target=read, daemon=True).start()
+    seen: list[str] = []
+    while not (found := re.search(r"http://[\d.]+:\d+/", "".join(seen))):
+        seen.append(lines.get(timeout=LIMIT_S))
+    return found[0]
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """A page of a fresh browser. A dialog that nobody asked for, or an error in a script, fails the test."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = os.environ.get("POTATO_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if chromium is None:
+        missing("Chromium")
+    troubles: list[str] = []
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(LIMIT_S * 1000)
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        yield page
+        browser.close()
+    assert troubles == []
+
+
+def _enter(page: Any, address: str) -> None:
+    page.goto(f"{address}admin")
+    page.keyboard.type("lab-key")
+    page.keyboard.press("Enter")
+    page.get_by_role("navigation").first.wait_for()
+    page.goto(f"{address}admin/training")
+
+
+def _tab_to(page: Any, selector: str) -> None:
+    """Reach an element as somebody without a mouse does."""
+    for _ in range(80):
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
+def _start_by_keyboard(page: Any) -> str:
+    """Start a run with the form's settings; its id."""
+    page.evaluate("document.activeElement.blur()")
+    before = page.locator("[data-answer] a").all_text_contents()
+    _tab_to(page, "[data-start]")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "before => { const a = document.querySelector('[data-answer] a'); return a && a.textContent !== before }",
+        arg=before[0] if before else None,
+    )
+    return str(page.locator("[data-answer] a").text_content()).removeprefix("Run ")
+
+
+def _state(page: Any, run_id: str, state: str) -> None:
+    """Wait until the table says so, without a reload."""
+    page.locator(f"tr[data-row='{run_id}'] .badge", has_text=re.compile(f"^{state}$")).wait_for()
+
+
+def test_a_run_is_started_watched_and_its_suggestion_taken_by_keyboard_alone(
+    lab: Lab, serve: Callable[[], str], page: Any
+) -> None:
+    """annotation 51: a state is seen within two seconds of the click, and each later one without a reload."""
+    address = serve()
+    _enter(page, address)
+    begun = time.monotonic()
+    first = _start_by_keyboard(page)
+    page.locator(f"[data-live][data-run='{first}'] .steps .active, tr[data-row='{first}'] .badge.ok").first.wait_for()
+    assert time.monotonic() - begun < 2 + 3  # the time to tab through the form, on a busy machine
+    _state(page, first, "success")
+
+    page.goto(f"{address}admin/training/runs/{first}")
+    text = page.locator("main").inner_text()
+    assert "Held-out score: sentiment" in text
+    assert "Confusion matrix" in text
+    assert "pre-labels are live now" in text
+    assert "the worker has finished" in page.locator("[data-log]").inner_text()
+
+    _take_a_suggestion(page, address)
+    row = tables.annotations.c
+    taken = lab.rows(
+        tables.annotations.select().with_only_columns(row.value, row.suggestion).where(row.origin == "accepted")
+    )
+    assert len(taken) == 1
+    assert taken[0].suggestion["run_id"] == first
+    assert taken[0].value == taken[0].suggestion["payload"]
+
+
+def _take_a_suggestion(page: Any, address: str) -> None:
+    """Sign in, answer by number until an item comes with a suggestion, and take that with its key."""
+    page.goto(address)
+    page.keyboard.type("bea")
+    page.keyboard.press("Enter")
+    page.locator("[data-scheme]").first.wait_for()
+    for _ in range(40):
+        here = page.url + str(page.locator("main").inner_text())
+        suggested = page.locator(".suggestion").count() > 0
+        page.keyboard.press("a" if suggested else "1")
+        page.keyboard.press("Enter")
+        page.wait_for_function("here => location.href + document.querySelector('main').innerText !== here", arg=here)
+        page.wait_for_load_state()
+        if suggested:
+            page.get_by_text(re.compile("saved", re.IGNORECASE)).first.wait_for()
+            return
+    raise AssertionError("no item came with a suggestion")
+
+
+def test_a_waiting_run_is_cancelled_from_the_page_and_the_other_ends_well(
+    lab: Lab, serve: Callable[[], str], page: Any
+) -> None:
+    _enter(page, serve())
+    first = _start_by_keyboard(page)
+    second = _start_by_keyboard(page)
+    page.evaluate("document.activeElement.blur()")
+    page.locator(f"tr[data-row='{second}'] [data-cancel]").wait_for()
+    _tab_to(page, f"tr[data-row='{second}'] [data-cancel]")
+    page.keyboard.press("Enter")
+    _state(page, second, "cancelled")
+    _state(page, first, "success")
+
+
+def test_a_check_shows_its_report_without_leaving_the_page(serve: Callable[[], str], page: Any) -> None:
+    _enter(page, serve())
+    _tab_to(page, "[data-check]")
+    page.keyboard.press("Enter")
+    page.locator("[data-report] .check-lines").wait_for()
+    assert "local: this machine, " in page.locator("[data-report]").inner_text()
+    assert page.url.endswith("/admin/training")
+
+
+def test_markup_in_a_log_or_an_error_is_text_on_the_page(lab: Lab, serve: Callable[[], str], page: Any) -> None:
+    """annotation 17"""
+    error = {"code": "trainer_failed", "message": EVIL, "hint": EVIL}
+    run = replace(scenes.run(1, State.ERROR, error=error), started_by=EVIL, device=EVIL, warnings=[EVIL])
+    with lab.database.write() as connection:
+        scenes.add(connection, run)
+    scenes.write_course(lab.project, run.run_id, lines=[EVIL])
+    (RunFolder.of(lab.project, run.run_id).artifacts / "a<b>.bin").write_bytes(b"")
+    address = serve()
+    _enter(page, address)
+    page.goto(f"{address}admin/training/runs/{run.run_id}")
+    page.locator(".chart canvas").first.wait_for()
+    assert page.locator("[data-log]").text_content().endswith(f"{EVIL}\n")
+    assert page.locator(".notice.bad .notice-what").text_content() == EVIL
+    assert page.locator("main img").count() == 0
+    assert "a<b>.bin" in page.locator("main").inner_text()
