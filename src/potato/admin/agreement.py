@@ -6,7 +6,8 @@ from typing import Any
 
 from potato.agreement.measure import of_labels
 from potato.project import Project
-from potato.store import Database, annotations
+from potato.store import Database
+from potato.store.annotations import labels
 
 
 def measure(project: Project, database: Database, _args: dict[str, Any]) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def measure(project: Project, database: Database, _args: dict[str, Any]) -> dict
     measured = {}
     for scheme in project.schemes.values():
         with database.read() as connection:
-            labels = annotations.labels(connection, [scheme.name])
-            agreement = of_labels(scheme.kind, ((item, user, value) for item, user, _, value in labels))
+            answers = labels(connection, [scheme.name])
+            agreement = of_labels(scheme.kind, ((item, user, value) for item, user, _, value in answers))
         measured[scheme.name] = agreement.as_json()
     return measured

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from potato.project import Project
 from potato.schemes import Scheme
-from potato.store import Connection, annotations, users
+from potato.store import Connection, users
+from potato.store.annotations import count_by_scheme
 from potato.store.facts import tally
 from potato.store.items import VISIBLE
 from potato.store.settling import ITEMS_DONE
@@ -37,7 +38,7 @@ class Overview:
 def overview(connection: Connection, project: Project, after: str, limit: int) -> Overview:
     """How the project stands, with up to `limit` annotators whose names follow `after`."""
     done, total = tally(connection, ITEMS_DONE), tally(connection, VISIBLE)
-    counts = annotations.count_by_scheme(connection)
+    counts = count_by_scheme(connection)
     asked = [Question(name, scheme, counts.get(name, 0)) for name, scheme in project.schemes.items()]
     gone = [Question(name, None, count) for name, count in sorted(counts.items()) if name not in project.schemes]
     people = users.page(connection, after, limit + 1)

@@ -11,7 +11,8 @@ from potato.annotate.saving import ItemNotYours
 from potato.annotate.view import ItemPage, asks_for
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Connection, annotations, assignments, items, predictions
+from potato.store import Connection, assignments, items, predictions
+from potato.store.annotations import of_user
 from potato.store.assignments import Progress
 from potato.store.items import ItemRow
 from potato.web.auth import User
@@ -36,7 +37,7 @@ def item_page(
     """The page of one item for one annotator. Raises `ItemNotYours`."""
     item = _given_item(connection, user, seq)
     suggestions = {} if is_hidden(item.id, site.project) else predictions.suggestions(connection, seq)
-    asks = asks_for(site.project.schemes, keys, annotations.of_user(connection, user.id, seq), suggestions)
+    asks = asks_for(site.project.schemes, keys, of_user(connection, user.id, seq), suggestions)
     shown = {ask.scheme.name: asdict(suggestions[ask.scheme.name]) for ask in asks if ask.suggested is not None}
     page = ItemPage(
         item,

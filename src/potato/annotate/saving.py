@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from potato.errors import PotatoError
 from potato.schemes import Answer, InvalidAnswer, Scheme
-from potato.store import Connection, annotations, assignments
+from potato.store import Connection, assignments
 from potato.store.annotations import Save, Saved
+from potato.store.annotations import save as save_answers
 from potato.store.assignments import Progress
 from potato.web.auth import User
 from potato.web.site import Site
@@ -120,7 +121,7 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
     def write(connection: Connection) -> tuple[Saved, Progress]:
         if not assignments.was_given(connection, user.id, seq):
             raise ItemNotYours(seq)
-        return annotations.save(connection, order, site.rules), assignments.progress(connection, user.id)
+        return save_answers(connection, order, site.rules), assignments.progress(connection, user.id)
 
     result = await site.write(write)
     if refused:

@@ -86,7 +86,8 @@ def _still_there(scheme: Scheme, stored: Answer | None) -> tuple[Answer | None, 
         return scheme.parse(stored), []
     except InvalidAnswer:
         parts = stored if isinstance(stored, list) else [stored]
-    kept, gone = [], []
+    kept: list[Answer] = []
+    gone: list[Answer] = []
     for part in parts:
         (kept if scheme.label_renames.get(str(part), str(part)) in scheme.label_names() else gone).append(part)
     value = scheme.parse(kept) if isinstance(stored, list) and kept else None

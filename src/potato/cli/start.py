@@ -24,16 +24,6 @@ class PortTaken(PotatoError):
         super().__init__(f"cannot listen on {host}, port {port}: {reason}", hint="Choose another with --port.")
 
 
-class LoginNotBuilt(PotatoError):
-    """The project asks for a way to sign in that this version does not have."""
-
-    code = "login_not_built"
-    status = 400
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(f"login.type is {kind}, which this version does not have yet", hint="It has `name`.")
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
 
@@ -74,16 +64,13 @@ def serve(project: Project, host: str, port: int) -> None:
 
 def _checked(file: Path, host: str) -> Project:
     """The project, after its findings were printed. Errors end the program, as they end `potato validate`."""
+    from potato.cli.findings import show
     from potato.project.loading import load
 
-    loaded = load(file)
-    findings = loaded.findings
-    for finding in findings:
-        typer.echo(str(finding), err=True)
-    if loaded.project is None or any(finding.severity == "error" for finding in findings):
+    loaded = load(file, host=host)
+    show(loaded.findings, err=True)
+    if loaded.project is None or loaded.errors:
         raise typer.Exit(1)
-    if loaded.project.config.login.type != "name":
-        raise LoginNotBuilt(loaded.project.config.login.type)
     return loaded.project
 
 
@@ -95,8 +82,7 @@ def _listening(host: str, port: int) -> socket.socket:
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             bound.bind(address)
-            if port:
-                bound.listen(socket.SOMAXCONN)
+            bound.listen(socket.SOMAXCONN)
         except OSError:
             bound.close()
             raise

@@ -85,7 +85,7 @@ def user_of(request: Request) -> User | None:
     return User(value["id"], value["name"]) if value else None
 
 
-def current_user(request: Request) -> User:
+async def current_user(request: Request) -> User:
     """The annotator who is signed in. Raises `NotSignedIn`, or `CrossOrigin` for a change asked for from elsewhere."""
     user = user_of(request)
     if user is None:
@@ -113,7 +113,7 @@ def admin_of(request: Request) -> Admin | None:
     return None
 
 
-def require_admin(request: Request) -> Admin:
+async def require_admin(request: Request) -> Admin:
     """The admin who asks. Raises `NotAdmin`, `WrongAdminKey` or `CrossOrigin`."""
     admin = admin_of(request)
     if admin is None:

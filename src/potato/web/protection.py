@@ -34,14 +34,14 @@ class BodyLimit:
             await self.app(scope, _replay(body, receive), send)
 
     async def _read(self, receive: Receive) -> bytes | None:
-        body = b""
+        body = bytearray()
         while True:
             message = await receive()
             body += message.get("body", b"")
             if len(body) > self.limit:
                 return None
             if not message.get("more_body", False):
-                return body
+                return bytes(body)
 
 
 class SecurityHeaders:

@@ -18,6 +18,8 @@ from potato.store.clock import from_text
 from potato.web.site import site_of
 
 HERE = Path(__file__).parent
+DASH = "\u2013"
+"""Stands where there is no figure."""
 
 
 def render(
@@ -45,10 +47,9 @@ def url(request: Request, name: str, **params: Any) -> str:
     """
     target = str(request.app.url_path_for(name, **params))
     folder = posixpath.dirname(_own_path(request)) or "/"
-    relative = posixpath.relpath(target, folder)
-    if target.endswith("/") and relative != ".":
-        relative += "/"
-    return "./" if relative == "." else relative
+    parent, name_in_it = posixpath.split(target)
+    relative = posixpath.relpath(parent, folder)
+    return f"./{name_in_it}" if relative == "." else f"{relative}/{name_in_it}"
 
 
 def go(request: Request, name: str, **params: Any) -> RedirectResponse:
@@ -82,23 +83,23 @@ def exact(text: str) -> Markup:
 
 def number(value: float | None) -> str:
     """`12,345`; a dash for nothing."""
-    return "–" if value is None else f"{value:,}"
+    return DASH if value is None else f"{value:,}"
 
 
 def percent(value: float | None) -> str:
     """`87 %` with a no-break space; a dash for nothing."""
-    return "–" if value is None else f"{value * 100:.0f}\u00a0%"
+    return DASH if value is None else f"{value * 100:.0f}\u00a0%"
 
 
 def score(value: float | None) -> str:
     """`0.913`; a dash for what is undefined."""
-    return "–" if value is None else f"{value:.3f}"
+    return DASH if value is None else f"{value:.3f}"
 
 
 def ago(moment: str | datetime | None, now: datetime) -> str:
     """`2 minutes ago`; a dash for never."""
     if moment is None:
-        return "–"
+        return DASH
     seconds = (now - (from_text(moment) if isinstance(moment, str) else moment)).total_seconds()
     if seconds < 45:
         return "just now"
@@ -112,7 +113,7 @@ def ago(moment: str | datetime | None, now: datetime) -> str:
 def duration(seconds: float | None) -> str:
     """`4 min 12 s`; a dash for nothing."""
     if seconds is None:
-        return "–"
+        return DASH
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

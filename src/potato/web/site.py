@@ -79,5 +79,10 @@ def site_of(connection: HTTPConnection) -> Site:
     return site
 
 
-SiteDep = Annotated[Site, Depends(site_of)]
+async def _site(connection: HTTPConnection) -> Site:
+    # A plain function would be sent through a thread for each request.
+    return site_of(connection)
+
+
+SiteDep = Annotated[Site, Depends(_site)]
 """The site, as a parameter of a route."""
