@@ -2,8 +2,67 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import Annotated
+
 import typer
+
+from potato.cli.stores import opened
+from potato.errors import PotatoError
+
+
+class UnknownFormat(PotatoError):
+    """No exporter has this name."""
+
+    code = "unknown_format"
+    status = 400
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(f"there is no format {name!r:.60}; there are {', '.join(known)}")
+
+
+class CannotWrite(PotatoError):
+    """The file cannot be written. What was there before still is."""
+
+    code = "cannot_write"
+    status = 400
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {error.strerror or error}")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
+
+    @app.command()
+    def export(
+        file: Annotated[Path, typer.Argument(help="The project file.", metavar="CONFIG.YAML", show_default=False)],
+        form: Annotated[str, typer.Option("--format", help="jsonl, csv or tsv.")] = "jsonl",
+        out: Annotated[
+            Path | None, typer.Option(help="The file to write, with a manifest beside it; else standard output.")
+        ] = None,
+        guard_formulas: Annotated[
+            bool,
+            typer.Option("--guard-formulas", help="In tables, write ' before what a spreadsheet takes for a formula."),
+        ] = False,
+    ) -> None:
+        """Write every answer to a file. The server may run meanwhile."""
+        from potato.items.exporting import FORMATS, export_file, export_labels
+
+        if form not in FORMATS:
+            raise UnknownFormat(form, list(FORMATS))
+        with opened(file) as (project, database):
+            if out is None:
+                sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
+                manifest = export_labels(project, database, sys.stdout, form, guard_formulas=guard_formulas)
+            else:
+                try:
+                    manifest = export_file(project, database, out, form, guard_formulas=guard_formulas)
+                except OSError as error:
+                    raise CannotWrite(out, error) from error
+        counts = manifest.as_json()
+        typer.echo(
+            f"{counts['annotations']} annotations of {counts['items']} items by {counts['annotators']} annotators",
+            err=True,
+        )

@@ -16,7 +16,7 @@ from potato.items.text import text_hash
 from potato.project import Project
 from potato.store import Database
 from potato.store.clock import Clock, utc_now
-from potato.store.intake import Intake, NewItem, Source, known_sources
+from potato.store.intake import PIECE, Intake, NewItem, Source, known_sources
 from potato.store.lock import exclusive
 from potato.training.contract.files import sha256_file
 
@@ -82,6 +82,13 @@ class _Load:
         self._first_duplicate = ""
 
     def run(self) -> LoadReport:
+        try:
+            return self._run()
+        except BaseException:
+            self._intake.abandon()
+            raise
+
+    def _run(self) -> LoadReport:
         self._intake.discard()
         files = zip(self._project.data_files, self._project.config.data_files, strict=True)
         read = [source for path, name in files if (source := self._file(path, name)) is not None]
@@ -134,7 +141,7 @@ class _Load:
                 continue
             items += 1
             piece.append(_item(row))
-            if len(piece) == self._intake.piece:
+            if len(piece) == PIECE:
                 self._add(piece)
                 piece = []
         self._add(piece)

@@ -5,6 +5,8 @@ Only one load runs at a time (`lock.exclusive`). What a broken load left is abov
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,8 +22,11 @@ from potato.store.items import VISIBLE
 from potato.store.tables import items, sources, text_groups, wanted
 from potato.store.upsert import upsert
 
-SMALL, LARGE = 2_000, 10_000
-"""Rows a transaction: while annotators may be waiting, and before there is anything to annotate."""
+PIECE = 2_000
+"""Rows taken in at once; a transaction while annotators may be waiting."""
+PIECES_AT_FIRST = 50
+"""Pieces a transaction while the project is still empty: ids come in any order, and each commit writes every page
+of their index that was touched, so that few large ones write less."""
 
 
 class NewItem(NamedTuple):
@@ -65,8 +70,10 @@ _ITEM = ("seq", "id", "text", "image", "audio", "fields", "content", "grp", "sou
 _KNOWN = select(items.c.id, items.c.content, items.c.source, items.c.line, items.c.seq).where(
     items.c.id.in_(bindparam("wanted", expanding=True))
 )
-_GROUPS = select(text_groups.c.text_hash, text_groups.c.grp).where(
-    text_groups.c.text_hash.in_(bindparam("wanted", expanding=True))
+_GROUPS = (
+    select(text_groups.c.text_hash, items.c.grp)
+    .join(items, items.c.seq == text_groups.c.item)
+    .where(text_groups.c.text_hash.in_(bindparam("wanted", expanding=True)))
 )
 _SOURCES = select(
     sources.c.path, sources.c.bytes, sources.c.mtime_ns, sources.c.digest, sources.c.settings, sources.c["items"]
@@ -87,7 +94,10 @@ class Intake:
         with database.read() as conn:
             self._mark = facts.tally(conn, VISIBLE)
         self._next = self._mark + 1
-        self.piece = SMALL if self._mark else LARGE
+        self._span = 1 if self._mark else PIECES_AT_FIRST
+        self._open: contextlib.ExitStack | None = None
+        self._conn: Connection | None = None
+        self._pieces = 0
 
     @property
     def added(self) -> int:
@@ -95,16 +105,19 @@ class Intake:
         return self._next - self._mark - 1
 
     def add(self, rows: Sequence[NewItem]) -> list[Met]:
-        """Take in up to `piece` rows in one transaction; those whose id was there already are given back."""
-        with self._database.write() as conn:
-            _widen_cache(conn)
-            with conn.begin_nested() as attempt:
-                if self._insert(conn, rows) == len(rows):
-                    self._next += len(rows)
-                    return []
+        """Take in up to `PIECE` rows; those whose id was there already are given back."""
+        conn = self._transaction()
+        with conn.begin_nested() as attempt:
+            if self._insert(conn, rows) == len(rows):
+                self._next += len(rows)
+                met: list[Met] = []
+            else:
                 attempt.rollback()
-            fresh, met = self._sort_out(conn, rows)
-            self._next += self._insert(conn, fresh)
+                fresh, met = self._sort_out(conn, rows)
+                self._next += self._insert(conn, fresh)
+        self._pieces += 1
+        if self._pieces % self._span == 0:
+            self._commit()
         return met
 
     def _sort_out(self, conn: Connection, rows: Sequence[NewItem]) -> tuple[list[NewItem], list[Met]]:
@@ -122,21 +135,42 @@ class Intake:
                 fresh[row.id] = row
         return list(fresh.values()), met
 
+    def _transaction(self) -> Connection:
+        if self._conn is None:
+            with contextlib.ExitStack() as stack:
+                self._conn = stack.enter_context(self._database.write())
+                _widen_cache(self._conn)
+                self._open = stack.pop_all()
+        return self._conn
+
+    def _commit(self) -> None:
+        stack, self._open, self._conn = self._open, None, None
+        if stack is not None:
+            stack.close()
+
     def publish(self, read: Sequence[Source]) -> None:
         """Show everything that was added, and note the files as read."""
+        self._commit()
         with self._database.write() as conn:
             facts.set_tally(conn, VISIBLE, self._next - 1)
             rows = [{**vars(source), "read_at": self._at} for source in read]
             upsert(conn, sources, ("path",), rows)
 
+    def abandon(self) -> None:
+        """Let go of the store in the middle of something; the next load clears up."""
+        stack, self._open, self._conn = self._open, None, None
+        if stack is not None:
+            stack.__exit__(*sys.exc_info())
+
     def discard(self) -> None:
         """Delete whatever lies above the mark: what this load added, or what a broken one left."""
+        self._commit()
         with self._database.write() as conn:
             last = conn.execute(select(func.max(items.c.seq))).scalar() or 0
             if last > self._mark:
                 conn.execute(delete(text_groups).where(text_groups.c.item > self._mark))
         while last > self._mark:
-            last -= SMALL
+            last -= PIECE
             with self._database.write() as conn:
                 conn.execute(delete(wanted).where(wanted.c.item > max(last, self._mark)))
                 conn.execute(delete(items).where(items.c.seq > max(last, self._mark)))
@@ -161,8 +195,8 @@ class Intake:
         for seq, row in enumerate(rows, self._next):
             if row.text_hash not in groups:
                 groups[row.text_hash] = row.id
-                new.append((row.text_hash, seq, row.id))
-        if insert_rows(conn, text_groups, ("text_hash", "item", "grp"), new) < len(new):
+                new.append((row.text_hash, seq))
+        if insert_rows(conn, text_groups, ("text_hash", "item"), new) < len(new):
             groups.update((row[0], row[1]) for row in conn.execute(_GROUPS, {"wanted": list(groups)}))
         return groups
 

@@ -72,7 +72,6 @@ text_groups = Table(  # hash of the normalised text → the first item that had 
     metadata,
     Column("text_hash", _Key, primary_key=True, autoincrement=False),
     Column("item", _Key, nullable=False),
-    Column("grp", Text, nullable=False),
 )
 
 tallies = Table(  # whole numbers kept up to date by the writes that change them, so that nobody has to count
@@ -275,4 +274,14 @@ verdicts = Table(  # what reviewers said of pre-labels, append-only
     Column("user", Text, nullable=False),
     Column("at", Text, nullable=False),
     Index("ix_verdicts_scheme_item", "scheme", "item"),
+)
+
+agent_tokens = Table(  # one token a backend; the hash alone
+    "agent_tokens",
+    metadata,
+    Column("backend", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("issued_at", Text, nullable=False),
+    Column("last_seen", Text),
+    Column("host", Text),
 )

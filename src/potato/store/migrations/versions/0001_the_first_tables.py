@@ -130,7 +130,6 @@ def upgrade() -> None:
             "text_hash", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False
         ),
         sa.Column("item", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("grp", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("text_hash", name=op.f("pk_text_groups")),
     )
     op.create_table(

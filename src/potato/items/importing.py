@@ -1,0 +1,183 @@
+"""Labels from a file into the store: whole or not at all, repeatable, never over a later human answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from potato.errors import PotatoError
+from potato.items.labels import LabelLine, LabelReader
+from potato.items.problems import Problems, RowProblem
+from potato.project import Project
+from potato.store import Connection, Database, imports
+from potato.store import items as store_items
+from potato.store.clock import Clock, utc_now
+from potato.store.imports import PIECE, SKIP, Clash, Outcome, Staged
+from potato.store.lock import exclusive
+from potato.store.rules import Rules
+
+
+class InvalidLabels(PotatoError):
+    """A file of labels with wrong lines. Nothing of it was taken in."""
+
+    code = "invalid_labels"
+    status = 400
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems.kept
+        self.count = problems.count
+        lines = "1 line is wrong" if problems.count == 1 else f"{problems.count} lines are wrong"
+        super().__init__("\n".join([f"{lines}; nothing was imported:", *problems.lines()]))
+
+
+@dataclass
+class ImportReport:
+    """What an import came to."""
+
+    lines: int = 0
+    annotators: int = 0
+    outcome: Outcome = field(default_factory=Outcome)
+    pre_labels: int = 0
+    """Lines with a model's suggestions only; those are not answers and were left out."""
+    dry_run: bool = False
+
+    def sentences(self) -> Iterator[str]:
+        """What a person wants to know, a sentence each."""
+        done = self.outcome
+        would = "would be " if self.dry_run else ""
+        yield f"{self.lines} lines by {self.annotators} annotators"
+        yield f"{done.new} answers {would}new, {done.changed} {would}changed, {done.same} there already"
+        if done.kept:
+            yield (
+                f"{done.kept} {would}left as they are in the project, where another answer is later, or the file "
+                "does not say when; --replace takes the file's"
+            )
+        if self.pre_labels:
+            yield f"{self.pre_labels} lines hold only suggestions of a model; those are not imported as answers"
+
+
+def import_labels(
+    project: Project,
+    database: Database,
+    path: Path,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+    clock: Clock = utc_now,
+) -> ImportReport:
+    """Take in a file of labels. Raises `InvalidLabels` with each wrong line; then, nothing was taken in.
+
+    With `replace` the file's answers win over any that differ; `dry_run` only says what would become of them.
+    """
+    rules = Rules.of(project)
+    with exclusive(project.output_dir, "import"):
+        imports.apply(database, rules)  # what an interrupted import still owes
+        import_id = imports.begin(database, path.name, replace=replace, at=clock())
+        work = _Import(project, database, path, import_id)
+        try:
+            report = work.stage()
+        except BaseException:
+            imports.drop(database, import_id)
+            raise
+        report.dry_run = dry_run
+        if dry_run:
+            report.outcome = imports.foresee(database, import_id, replace=replace)
+            imports.drop(database, import_id)
+        else:
+            imports.commit(database, import_id)
+            report.outcome = imports.apply(database, rules)
+    return report
+
+
+class _Import:
+    def __init__(self, project: Project, database: Database, path: Path, import_id: int) -> None:
+        self._project = project
+        self._database = database
+        self._path = path
+        self._id = import_id
+        self._problems = Problems()
+        self._report = ImportReport()
+        self._annotators: set[str] = set()
+
+    def stage(self) -> ImportReport:
+        """Stage the whole file, or raise with everything that is wrong in it."""
+        piece: list[LabelLine] = []
+        for line in LabelReader(self._path, self._project.schemes):
+            if isinstance(line, RowProblem):
+                self._problems.add(line)
+                continue
+            piece.append(line)
+            if len(piece) == PIECE // max(1, len(self._project.schemes)):
+                self._stage(piece)
+                piece = []
+        self._stage(piece)
+        if self._problems:
+            raise InvalidLabels(self._problems)
+        self._report.annotators = len(self._annotators)
+        return self._report
+
+    def _stage(self, lines: Sequence[LabelLine]) -> None:
+        if not lines:
+            return
+        self._report.lines += len(lines)
+        with self._database.write() as conn:
+            rows = self._rows(conn, lines)
+            if self._problems:
+                return  # the rest is only read for its problems
+            for clash in imports.stage(conn, self._id, rows):
+                self._problems.add(self._clash(clash))
+
+    def _rows(self, conn: Connection, lines: Sequence[LabelLine]) -> list[Staged]:
+        seqs = store_items.seqs(conn, list({line.item for line in lines}))
+        orphans = self._orphans(conn, lines, seqs)
+        rows: list[Staged] = []
+        for line in lines:
+            if line.annotator is None:
+                self._report.pre_labels += 1
+            elif line.item not in seqs:
+                self._problem(line, f"the project has no item {line.item!r:.80}")
+            else:
+                self._annotators.add(line.annotator)
+                rows.extend(self._answers(line, line.annotator, seqs[line.item], orphans))
+        return rows
+
+    def _orphans(
+        self, conn: Connection, lines: Sequence[LabelLine], seqs: dict[str, int]
+    ) -> dict[tuple[int, str, str], object]:
+        """The store's answers to the items with answers that the project no longer takes: repeating those is fine."""
+        odd = {seqs[line.item] for line in lines if line.refused and line.item in seqs}
+        return imports.current(conn, list(odd)) if odd else {}
+
+    def _answers(
+        self, line: LabelLine, annotator: str, item: int, orphans: dict[tuple[int, str, str], object]
+    ) -> Iterator[Staged]:
+        for scheme, (raw, reason) in line.refused.items():
+            if (item, annotator, scheme) not in orphans or orphans[item, annotator, scheme] != raw:
+                self._problem(line, reason)
+        for scheme, value in line.answers.items():
+            detail = line.details.get(scheme, {})
+            yield Staged(
+                item,
+                annotator,
+                scheme,
+                value,
+                line.at,
+                line.line,
+                origin=detail.get("origin", "none"),
+                suggestion=detail.get("suggestion"),
+                elapsed_ms=detail.get("elapsed_ms"),
+            )
+        if line.skipped is not None:
+            yield Staged(item, annotator, SKIP, line.skipped or None, line.at, line.line)
+
+    def _problem(self, line: LabelLine, reason: str) -> None:
+        self._problems.add(RowProblem(self._path.name, line.line, reason))
+
+    def _clash(self, clash: Clash) -> RowProblem:
+        what = f"the answer to {clash.scheme!r:.80}" if clash.scheme else "the reason for skipping"
+        return RowProblem(
+            self._path.name,
+            clash.line,
+            f"{what} differs from line {clash.other}, by the same annotator to the same item, and neither is later",
+        )
