@@ -33,8 +33,12 @@ def main() -> None:
     database = Database(project.database_url)
     registry.warm()
     while True:
-        answers.write(wire.line(_perform(project, database, requests.get())))
-        answers.flush()
+        answer = wire.line(_perform(project, database, requests.get()))
+        try:
+            answers.write(answer)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(0)  # as in `_listen`: nobody is left to be answered
 
 
 def _listen(stdin: BinaryIO, requests: queue.SimpleQueue[bytes]) -> None:

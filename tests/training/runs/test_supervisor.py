@@ -325,4 +325,4 @@ def test_a_waiting_run_whose_scheme_is_gone_ends_with_the_reason(make_lab: Calla
     with lab.supervisor() as supervisor:
         error = error_of(finished(supervisor, run_id))
     assert error["code"] == "unknown_scheme"
-    assert "there is no scheme 'sentiment'" in error["message"]
+    assert error["message"] == "the project has no scheme 'sentiment' any more"

@@ -24,7 +24,7 @@ from potato.training.runs.limits import Limits
 from potato.training.runs.log import RunLog
 from potato.training.runs.pulse import Pulse
 from potato.training.runs.records import Records
-from potato.training.runs.request import RunRequest, UnknownScheme, resolve
+from potato.training.runs.request import UnknownScheme
 from potato.training.runs.timing import Timing
 
 _log = logging.getLogger("potato.runs")
@@ -166,10 +166,7 @@ class Course:
 
     def _still_fits(self) -> None:
         """Raise where the project was changed under a waiting run, so that it cannot go on."""
-        run = self._run
-        if run.state in (State.QUEUED, State.BUILDING):
-            resolve(self._project, RunRequest(run.trainer, run.schemas, run.backend, run.params))
-        for name in run.schemas:
+        for name in self._run.schemas:
             if name not in self._project.schemes:
                 raise UnknownScheme(f"the project has no scheme {name!r:.100} any more")
 
