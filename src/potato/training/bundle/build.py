@@ -19,10 +19,10 @@ from potato.store import Connection, Database, corpus
 from potato.store.corpus import CorpusItem
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import Gathered, gather
-from potato.training.splits import split_of
 from potato.training.bundle.warnings import warnings_of
 from potato.training.contract.bundle import FORMAT, SPLITS
 from potato.training.contract.files import sha256_file, sync_folder, write_json
+from potato.training.splits import split_of
 from potato.training.trainers.base import TrainerInfo
 
 
