@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -123,6 +124,11 @@ class Job:
     def spec_path(self) -> str:
         return str(self.work / "spec.json")
 
+    @property
+    def run_id(self) -> str:
+        """One for each folder: a run's processes are found by it, and tests run side by side."""
+        return f"20261129T141500-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:12]}"
+
     def write(self) -> Job:
         """Write its spec."""
         self.work.mkdir(parents=True, exist_ok=True)
@@ -131,20 +137,21 @@ class Job:
 
     @property
     def spec(self) -> Spec:
-        made = {"run_id": "20261129T141500-3f9a1c", "params": self.params, "num_threads": 1, **self.options}
+        made = {"run_id": self.run_id, "params": self.params, "num_threads": 1, **self.options}
         return Spec(trainer=self.trainer, schemas=self.schemas, bundle=self.bundle, work_dir=str(self.work), **made)
 
     def run(self, *arguments: str, python: str = sys.executable, limit: float = 250, **env: str) -> int:
         """Run it to its end; the exit code of the process."""
-        return subprocess.run(
-            [python, "-m", "potato.training.worker", self.spec_path, *arguments],
-            cwd=self.work,
-            env=environment(**env),
-            stdout=subprocess.DEVNULL,
-            stderr=(self.work / "stderr.log").open("ab"),
-            timeout=limit,
-            check=False,
-        ).returncode
+        with (self.work / "stderr.log").open("ab") as stderr:
+            return subprocess.run(
+                [python, "-m", "potato.training.worker", self.spec_path, *arguments],
+                cwd=self.work,
+                env=environment(**env),
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                timeout=limit,
+                check=False,
+            ).returncode
 
     def events(self, *names: str) -> list[Event]:
         """The events of these names; all when none is given."""

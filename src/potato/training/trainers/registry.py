@@ -1,6 +1,7 @@
 """The trainers by name: those that come with Potato, and a third party's by the entry point `potato.trainers`."""
 
 import importlib
+import logging
 from typing import Any, Dict, List
 
 from potato.training.trainers.base import Trainer, TrainerInfo
@@ -22,24 +23,47 @@ class UnknownTrainer(KeyError):
         return "there is no trainer '%s'; there are %s" % (self.name, ", ".join(names()))
 
 
+class BrokenTrainer(UnknownTrainer):
+    """A trainer that an installed package registers and that cannot be loaded."""
+
+    def __init__(self, name: str, location: str, reason: BaseException) -> None:
+        super().__init__(name)
+        self.location = location
+        self.reason = reason
+
+    def __str__(self) -> str:
+        kind = type(self.reason).__name__
+        return "the trainer '%s' (%s) cannot be loaded: %s: %s" % (self.name, self.location, kind, self.reason)
+
+
 def names() -> List[str]:
     """The names of all trainers, Potato's own first."""
     return list(_locations())
 
 
 def get(name: str) -> Trainer:
-    """The trainer of that name. Raises `UnknownTrainer`."""
+    """The trainer of that name. Raises `UnknownTrainer`, and `BrokenTrainer`, which is one, for one that is broken."""
     locations = _locations()
     if name not in locations:
         raise UnknownTrainer(name)
     module, _, attribute = locations[name].partition(":")
-    trainer: Trainer = getattr(importlib.import_module(module), attribute)()
+    try:
+        trainer: Trainer = getattr(importlib.import_module(module), attribute)()
+    except Exception as error:  # somebody else's code, which may do anything
+        raise BrokenTrainer(name, locations[name], error) from error
     return trainer
 
 
 def infos() -> List[TrainerInfo]:
-    """The metadata of every trainer; imports no training library."""
-    return [get(name).info for name in names()]
+    """The metadata of every trainer that loads; imports no training library. One that is broken is left out, and the
+    log says why."""
+    found = []
+    for name in names():
+        try:
+            found.append(get(name).info)
+        except BrokenTrainer as error:
+            logging.getLogger("potato.training").warning("%s", error)
+    return found
 
 
 def _locations() -> Dict[str, str]:

@@ -29,11 +29,11 @@ THREAD_VARIABLES = (
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run one job and return its exit code, which also stands in the file `exit_code` of the work folder."""
     options = _parser().parse_args(arguments)
-    if options.when_told and not sys.stdin.buffer.read(1):
-        return Exit.CANCELLED  # who started us died before it had recorded us: nobody would follow this job
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop.handle)
+    if options.when_told and not sys.stdin.buffer.read(1):
+        return Exit.CANCELLED  # who started us died before it had recorded us: nobody would follow this job
     os.dup2(2, 1)  # a library's print is a line of stderr.log
     try:
         spec = read_spec(options.spec)

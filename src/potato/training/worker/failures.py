@@ -40,7 +40,7 @@ def explain(error: BaseException, trainer: str) -> Failure:
     if isinstance(error, (SpecError, BundleError, ParamError)):
         return Failure(Exit.UNREADABLE, _UNREADABLE[_kind(error)], str(error))
     if isinstance(error, UnknownTrainer):
-        message = "Trainer '%s' is not installed for %s: %s" % (error.name, sys.executable, error)
+        message = "Trainer '%s' cannot be had from %s: %s" % (error.name, sys.executable, error)
         return Failure(Exit.PACKAGE_MISSING, "trainer_missing", message)
     if isinstance(error, PackageMissing):
         return Failure(Exit.PACKAGE_MISSING, "package_missing", str(error), error.install)

@@ -81,12 +81,13 @@ def read(work_dir: str) -> Optional[Launched]:
 
 def alive(worker: Launched) -> bool:
     """Whether that very process still runs."""
-    if worker.child is not None and worker.child.poll() is not None:
-        return False
     if worker.boot_id != processes.boot_id():
         return False
     found = processes.stat(worker.pid)
-    return found is not None and found.lives and found.started == worker.started
+    lives = found is not None and found.lives and found.started == worker.started
+    if not lives:
+        _bury(worker)
+    return lives
 
 
 def exit_status(worker: Optional[Launched], work_dir: str) -> Optional[int]:
@@ -118,13 +119,13 @@ def signal_stop(worker: Launched) -> None:
 
 def members(worker: Launched) -> List[int]:
     """The pids of what still lives of the worker: its process group, and what left that but carries its mark."""
-    if worker.child is not None:
-        worker.child.poll()  # takes the zombie away
     if worker.boot_id != processes.boot_id():
         return []
     found: Set[int] = {process.pid for process in _group(worker)}
     if worker.run_id:
         found.update(find_marked(worker.run_id))
+    if worker.pid not in found:
+        _bury(worker)
     return sorted(found - {os.getpid()})
 
 
@@ -169,6 +170,12 @@ def _record(child: "subprocess.Popen[bytes]", work_dir: str, run_id: str) -> Lau
 def _be_nice(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):  # it has ended
         os.setpriority(os.PRIO_PROCESS, pid, min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
+
+
+def _bury(worker: Launched) -> None:
+    """Take away the zombie of a child that has ended, and learn how it did."""
+    if worker.child is not None:
+        worker.child.poll()
 
 
 def _group(worker: Launched) -> List[processes.Stat]:

@@ -11,7 +11,7 @@ from potato.training.worker.failures import PackageMissing
 
 def missing(info: TrainerInfo) -> List[str]:
     """Why each package of the trainer that cannot be used cannot be; empty where all are there."""
-    return [reason for reason in map(_lacks, info.requires) if reason]
+    return [reason for reason in map(lacking, info.requires) if reason]
 
 
 def require(info: TrainerInfo) -> None:
@@ -31,12 +31,13 @@ def version(distribution: str) -> Optional[str]:
         return None
 
 
-def _lacks(requirement: Requirement) -> Optional[str]:
+def lacking(requirement: Requirement) -> Optional[str]:
+    """Why this package cannot be used here, in a sentence; None where it can."""
     if not _found(requirement.module):
         return "No module named '%s'" % requirement.module
     floor = re.match(r"\s*([\w.-]+)\s*>=\s*([\w.]+)", requirement.pip)
     installed = version(floor.group(1)) if floor else None
-    if floor and installed and _parts(installed) < _parts(floor.group(2)):
+    if floor and installed and _parts(installed) and _parts(installed) < _parts(floor.group(2)):
         return "%s %s is installed and %s is needed" % (floor.group(1), installed, requirement.pip)
     return None
 
@@ -49,6 +50,6 @@ def _found(module: str) -> bool:
 
 
 def _parts(version: str) -> Tuple[int, ...]:
-    """The leading numbers of a version: 4.46.0.dev0 → (4, 46, 0)."""
-    numbers = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(int(part) for part in numbers.group().split(".")) if numbers else ()
+    """The leading numbers of a version without zeros at their end: 4.46.0.dev0 → (4, 46)."""
+    numbers = re.match(r"(\d+(?:\.\d+)*?)(?:\.0+)*(?!\.?\d)", version)
+    return tuple(int(part) for part in numbers.group(1).split(".")) if numbers else ()
