@@ -137,6 +137,19 @@ def remove_some(connection: Connection, run_id: str, limit: int) -> int:
     return connection.execute(delete(predictions).where(key.in_(keys))).rowcount
 
 
+def said_of(connection: Connection, run_id: str, scheme: str, ids: Sequence[str]) -> dict[str, Stored]:
+    """What a run said of these items, as far as it is stored: item id → prediction."""
+    query = (
+        select(predictions, items.c.id)
+        .join(items, items.c.seq == predictions.c.item)
+        .where(predictions.c.run_id == run_id, predictions.c.scheme == scheme, items.c.id.in_(ids))
+    )
+    return {
+        row.id: Stored(row.item, row.scheme, row.payload, row.confidence, row.probabilities, row.gate)
+        for row in connection.execute(query)
+    }
+
+
 def runs_with_predictions(connection: Connection) -> set[str]:
     """The ids of the runs that have any prediction stored."""
     found: set[str] = set()

@@ -212,6 +212,40 @@ class TestTheHeldOutScore:
         assert run.evaluate(run.says(changed=far))["live"] == []
 
 
+class TestAModelWorseThanTheLiveOne:
+    """`max_drop`, on the held-out items that both have. annotation 52: the run says by how much."""
+
+    def live(self, lab: Lab) -> None:
+        run = Finished(lab, "r0")
+        run.finish(run.evaluate(run.says()))
+
+    def test_is_not_shown_where_it_dropped_too_far(self, make_lab: Callable[..., Lab]) -> None:
+        lab = make_lab(writeback={**SHOWN, "max_drop": 0.05})
+        self.live(lab)
+        run = Finished(lab, "r1")
+        wrong = {item["id"]: "negative" for item in run.items("test")}
+        answer = run.evaluate(run.says(changed=wrong))
+        assert answer["live"] == []
+        assert "1.000 in the live run r0; max_drop allows 0.05" in answer["writeback"]["reason"]
+        assert run.evaluate(run.says())["live"] == ["sentiment"]
+
+    def test_is_shown_where_that_much_is_allowed(self, make_lab: Callable[..., Lab]) -> None:
+        lab = make_lab(writeback={**SHOWN, "max_drop": 1.0})
+        self.live(lab)
+        run = Finished(lab, "r1")
+        assert run.evaluate(run.says(changed={item["id"]: "negative" for item in run.items("test")}))["live"]
+
+    def test_on_no_shared_item_it_cannot_pass(self, make_lab: Callable[..., Lab]) -> None:
+        lab = make_lab(writeback={**SHOWN, "max_drop": 1.0})
+        self.live(lab)
+        with lab.database.write() as connection:
+            connection.execute(tables.predictions.delete())
+        run = Finished(lab, "r1")
+        answer = run.evaluate(run.says())
+        assert answer["live"] == []
+        assert "shares no held-out item with the live run r0" in answer["writeback"]["reason"]
+
+
 @pytest.mark.parametrize(("floor", "written"), [(0.0, True), (0.6, False)])
 def test_a_trainer_without_confidence_passes_only_a_floor_of_0(
     make_lab: Callable[..., Lab], floor: float, written: bool

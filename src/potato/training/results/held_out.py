@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Protocol
 
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.schemes import Answer
-from potato.training.contract.bundle import Bundle, BundleError
+from potato.training.contract.bundle import Bundle, BundleError, BundleItem
 from potato.training.contract.predictions import Prediction
 from potato.training.results.scores import Scored, score
 from potato.training.results.take_in import PredictionsRefused
 
 HELD_OUT = ("val", "test")
+
+
+class Said(Protocol):
+    """What a model said of one item."""
+
+    @property
+    def payload(self) -> Answer:
+        """Its answer."""
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure it was."""
+
+    @property
+    def probabilities(self) -> dict[str, float] | None:
+        """By label."""
 
 
 class BundleLost(PotatoError):
@@ -44,6 +60,25 @@ def scores(project: Project, bundle: Bundle, predictions: Mapping[str, Mapping[s
     return {name: _score(project, bundle, name, said) for name, said in predictions.items()}
 
 
+def compare(
+    project: Project, bundle: Bundle, name: str, new: Mapping[str, Said], old: Mapping[str, Said]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first figures of two models on the `test` items of which both said something: the new one's, the old one's.
+
+    Each as in a run's `primary`; an empty set of shared items leaves both without a value.
+    """
+    shared = new.keys() & old.keys()
+    return _primary(project, bundle, name, new, shared), _primary(project, bundle, name, old, shared)
+
+
+def _primary(project: Project, bundle: Bundle, name: str, said: Mapping[str, Said], shared: Set[str]) -> dict[str, Any]:
+    scheme = project.schemes[name]
+    items = [item for item in bundle.items("test") if name in item.targets and item.id in shared]
+    rows = [_row(item, name, said[item.id]) for item in items]
+    primary: dict[str, Any] = score(scheme.kind, scheme.label_names(), test=rows)["primary"]
+    return {**primary, "items": len(rows)}
+
+
 def _score(project: Project, bundle: Bundle, name: str, said: Mapping[str, Prediction]) -> dict[str, Any]:
     scheme = project.schemes[name]
     return score(
@@ -62,14 +97,17 @@ def _rows(bundle: Bundle, split: str, name: str, said: Mapping[str, Prediction])
             continue
         if item.id not in said:
             raise PredictionsRefused(f"they lack the {split} item {item.id!r:.100} for '{name}'")
-        prediction = said[item.id]
-        yield Scored(
-            target=item.targets[name],
-            payload=prediction.payload,
-            confidence=prediction.confidence,
-            probabilities=prediction.probabilities,
-            votes=[(answer, count) for answer, count in item.votes.get(name, [])],
-        )
+        yield _row(item, name, said[item.id])
+
+
+def _row(item: BundleItem, name: str, said: Said) -> Scored:
+    return Scored(
+        target=item.targets[name],
+        payload=said.payload,
+        confidence=said.confidence,
+        probabilities=said.probabilities,
+        votes=[(answer, count) for answer, count in item.votes.get(name, [])],
+    )
 
 
 def _targets(bundle: Bundle, name: str) -> Iterator[Answer]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from potato.project import Project
-from potato.store import Database
+from potato.store import Connection, Database, predictions
+from potato.store.pieces import PIECE
+from potato.store.predictions import Stored
+from potato.training.contract.bundle import Bundle
 from potato.training.results import held_out, retention
-from potato.training.results.take_in import TakeIn
-from potato.training.results.writeback import Verdict, decide
+from potato.training.results.take_in import TakeIn, Taken
+from potato.training.results.writeback import Comparison, Verdict, decide
 
 
 def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +28,8 @@ def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict
     taking = TakeIn(database, project, args["run_id"], args["schemas"])
     taken = taking.take(folder / "predictions.jsonl", args["result"], held_out.ids(bundle))
     scores = held_out.scores(project, bundle, taken.held_out)
-    verdict = decide(project.config.model_training, taken.gates, scores)
+    compared = _compare(project, database, args["run_id"], bundle, taken)
+    verdict = decide(project.config.model_training, taken.gates, scores, compared)
     return {
         "scores": scores,
         "writeback": verdict.report,
@@ -37,6 +42,27 @@ def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict
 def tidy(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
     """Remove the leftovers of runs that ended early and the files of old ones; answers the ids whose files went."""
     return {"removed": retention.tidy(project, database)}
+
+
+def _compare(project: Project, database: Database, run_id: str, bundle: Bundle, taken: Taken) -> dict[str, Comparison]:
+    """Each scheme's new model beside the one that is live, where `max_drop` asks for it."""
+    if project.config.model_training.writeback.max_drop is None:
+        return {}
+    found: dict[str, Comparison] = {}
+    with database.read() as connection:
+        for scheme, live_run in predictions.live(connection).items():
+            if scheme in taken.held_out and live_run != run_id:
+                new = taken.held_out[scheme]
+                old = _said(connection, live_run, scheme, list(new))
+                found[scheme] = Comparison(live_run, *held_out.compare(project, bundle, scheme, new, old))
+    return found
+
+
+def _said(connection: Connection, run_id: str, scheme: str, ids: Sequence[str]) -> dict[str, Stored]:
+    said: dict[str, Stored] = {}
+    for start in range(0, len(ids), PIECE):
+        said.update(predictions.said_of(connection, run_id, scheme, ids[start : start + PIECE]))
+    return said
 
 
 def _score_lines(scores: dict[str, Any]) -> list[str]:

@@ -20,21 +20,48 @@ class Verdict:
     warnings: list[str] = field(default_factory=list)
 
 
-def decide(settings: ModelTraining, gates: Mapping[str, Gates], scores: Mapping[str, Any]) -> Verdict:
+@dataclass(frozen=True)
+class Comparison:
+    """The model that is live and the new one on the held-out items of which both said something: their first
+    figures, as in a run's `primary` with the number of `items`."""
+
+    live_run: str
+    new: Mapping[str, Any]
+    live: Mapping[str, Any]
+
+
+def decide(
+    settings: ModelTraining,
+    gates: Mapping[str, Gates],
+    scores: Mapping[str, Any],
+    comparisons: Mapping[str, Comparison] | None = None,
+) -> Verdict:
     """Apply the last gate, the held-out score, and sum up. A scheme of which nothing passes leaves the pre-labels
     that are shown now as they are."""
     verdict = Verdict({"read": 0, "written": 0, "skipped": empty_skips(settings), "by_scheme": {}, "reason": None})
-    reasons = [_decide_scheme(settings, name, entry.tally, scores[name], verdict) for name, entry in gates.items()]
+    compared = comparisons or {}
+    reasons = [
+        _decide_scheme(settings, name, entry.tally, _refusal(settings, name, scores[name], compared.get(name)), verdict)
+        for name, entry in gates.items()
+    ]
     said = list(dict.fromkeys(reason for reason in reasons if reason))
     verdict.report["reason"] = "; ".join(said) or None
     return verdict
 
 
+def _refusal(
+    settings: ModelTraining, name: str, scores: Mapping[str, Any], comparison: Comparison | None
+) -> str | None:
+    """Why nothing of a scheme may be shown for its score; None where it may."""
+    if name not in settings.writeback.schemas:
+        return None
+    return _low_score(settings, name, scores) or _dropped(settings, name, comparison)
+
+
 def _decide_scheme(
-    settings: ModelTraining, name: str, tally: Tally, scores: Mapping[str, Any], verdict: Verdict
+    settings: ModelTraining, name: str, tally: Tally, refused: str | None, verdict: Verdict
 ) -> str | None:
     listed = name in settings.writeback.schemas
-    refused = _low_score(settings, name, scores) if listed else None
     skips = {**empty_skips(settings), **tally.skipped}
     written = tally.passed
     if refused is not None:
@@ -67,6 +94,24 @@ def _low_score(settings: ModelTraining, name: str, scores: Mapping[str, Any]) ->
         return f"'{name}' has no held-out score ({primary['reason']}), and min_score asks for one"
     reached = primary["value"] >= wanted if primary["better"] == "higher" else primary["value"] <= wanted
     return None if reached else f"the {figure} of '{name}' is {primary['value']:.3f}; min_score asks for {wanted:g}"
+
+
+def _dropped(settings: ModelTraining, name: str, comparison: Comparison | None) -> str | None:
+    """Why the model is too much worse than the live one; None where it is not, or where none is live."""
+    allowed = settings.writeback.max_drop
+    if allowed is None or comparison is None:
+        return None
+    new, live = comparison.new["value"], comparison.live["value"]
+    if new is None or live is None:
+        return f"'{name}' shares no held-out item with the live run {comparison.live_run}, and max_drop asks for some"
+    drop = live - new if comparison.new["better"] == "higher" else new - live
+    if drop <= allowed + 1e-12:
+        return None
+    figure = comparison.new["name"].replace("_", " ")
+    return (
+        f"on the {comparison.new['items']} held-out items that both have, the {figure} of '{name}' is {new:.3f}, and "
+        f"{live:.3f} in the live run {comparison.live_run}; max_drop allows {allowed:g}"
+    )
 
 
 def _not_listed(settings: ModelTraining, name: str) -> str:
