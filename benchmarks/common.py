@@ -46,6 +46,10 @@ model_training:
 """
 
 
+Command = Callable[[int], Sequence[str]]
+"""Port → the command line that serves there."""
+
+
 def make_project(folder: Path, items: int, more: str = "") -> Path:
     """A project of `items` short texts in `folder`; its project file."""
     source, words = random.Random(0), VOCABULARY.split()
@@ -99,9 +103,7 @@ def _high_water_mb(process: psutil.Process) -> float:
 
 
 @contextlib.contextmanager
-def serving(
-    command: Callable[[int], Sequence[str]], folder: Path, limit_s: float = 600, ready: str = "/"
-) -> Iterator[tuple[Server, float]]:
+def serving(command: Command, folder: Path, limit_s: float = 600, ready: str = "/") -> Iterator[tuple[Server, float]]:
     """A server, started and answering at `ready`, and the seconds that took. `command` gets its port."""
     port = free_port()
     log = folder / "server.log"
@@ -118,7 +120,7 @@ def serving(
             _stop(process)
 
 
-def potato(config: Path) -> Callable[[int], Sequence[str]]:
+def potato(config: Path) -> Command:
     """The command that serves a project."""
     return lambda port: [sys.executable, "-m", "potato", "start", str(config), "--port", str(port)]
 
@@ -174,13 +176,13 @@ class Client:
     def __init__(self, port: int) -> None:
         self._port = port
         self._cookies: dict[str, str] = {}
-
-    async def open(self) -> None:
-        """Connect."""
-        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port, limit=2**22)
+        self._open = False
 
     async def request(self, method: str, path: str, body: bytes = b"", content_type: str = "") -> Reply:
         """Send a request and read the whole reply."""
+        if not self._open:
+            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port, limit=2**22)
+            self._open = True
         lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self._port}", f"Content-Length: {len(body)}"]
         if content_type:
             lines += [f"Content-Type: {content_type}", f"Origin: http://127.0.0.1:{self._port}"]
@@ -198,7 +200,10 @@ class Client:
             if name.lower() == "set-cookie":
                 cookie, _, content = value.partition(";")[0].partition("=")
                 self._cookies[cookie] = content
-        return Reply(int(head[0].split()[1]), headers, await self._body(headers))
+        reply = Reply(int(head[0].split()[1]), headers, await self._body(headers))
+        if headers.get("connection") == "close":
+            self.close()
+        return reply
 
     async def _body(self, headers: dict[str, str]) -> bytes:
         if headers.get("transfer-encoding") != "chunked":
@@ -212,6 +217,7 @@ class Client:
     def close(self) -> None:
         """Hang up."""
         self._writer.close()
+        self._open = False
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -61,7 +61,6 @@ class ChildPeak:
 async def _next_items(server: Server, times: int) -> list[float]:
     """Milliseconds to be given an item and to get its page, after signing in."""
     client = Client(server.port)
-    await client.open()
     await client.request("POST", "/sign-in", b"name=ann", "application/x-www-form-urlencoded")
     taken = []
     for _ in range(times):

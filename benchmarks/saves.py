@@ -1,6 +1,6 @@
 """Next item and save, with many annotators at once: how long each waits, and whether any request fails.
 
-    python benchmarks/saves.py [--annotators 50] [--seconds 10] [--pause 1]
+    python benchmarks/saves.py [--annotators 50] [--seconds 10] [--pause 1] [--peer PROGRAM]
 
 Each annotator signs in, then fetches the next item and saves an answer to it, over and over. Two lines are measured:
 annotators that never pause, which is the most the server can be asked, and annotators that look at each item for
@@ -17,10 +17,23 @@ import re
 import tempfile
 import time
 import uuid
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from common import Client, Server, machine, make_project, percentile, potato, print_table, serving
+from common import Client, Command, Server, machine, make_project, percentile, potato, print_table, serving
+from peer import PeerPages, make_peer_project, peer
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is measured."""
+
+    annotators: int
+    seconds: float
+    pause: float
+    items: int
+    peer: Path | None
 
 
 @dataclass
@@ -32,67 +45,67 @@ class Timings:
     failed: int = 0
 
 
-class Annotator:
-    """One annotator at work."""
+class Pages:
+    """The three requests of an annotator."""
 
-    def __init__(self, server: Server, name: str, pause: float) -> None:
-        self._client = Client(server.port)
+    def __init__(self, port: int, name: str) -> None:
+        self.client = Client(port)
         self._name = name
-        self._pause = pause
 
     async def sign_in(self) -> None:
-        """Connect and sign in."""
-        await self._client.open()
+        """Sign in."""
         body = f"name={self._name}".encode()
-        reply = await self._client.request("POST", "/sign-in", body, "application/x-www-form-urlencoded")
+        reply = await self.client.request("POST", "/sign-in", body, "application/x-www-form-urlencoded")
         assert reply.status in (200, 303), reply
 
-    async def work(self, until: float, timings: Timings) -> None:
-        """Fetch and answer items until the time is up."""
-        while time.perf_counter() < until:
-            await asyncio.sleep(random.uniform(0, 2 * self._pause))
-            started = time.perf_counter()
-            item = await self._next_item()
-            timings.next_item.append(time.perf_counter() - started)
-            if item is None:
-                timings.failed += 1
-                continue
-            await asyncio.sleep(random.uniform(0, 2 * self._pause))
-            started = time.perf_counter()
-            saved = await self._save(item)
-            timings.save.append(time.perf_counter() - started)
-            timings.failed += not saved
-        self._client.close()
-
-    async def _next_item(self) -> str | None:
+    async def next_item(self) -> str | None:
         """The next item's number; its page is fetched too."""
-        given = await self._client.request("GET", "/annotate")
+        given = await self.client.request("GET", "/annotate")
         found = re.search(r"(\d+)$", given.headers.get("location", ""))
-        if given.status not in (302, 303, 307) or not found:
+        if given.status != 303 or not found:
             return None
-        page = await self._client.request("GET", f"/annotate/{found[1]}")
+        page = await self.client.request("GET", f"/annotate/{found[1]}")
         return found[1] if page.status == 200 and b"sentiment" in page.body else None
 
-    async def _save(self, item: str) -> bool:
+    async def save(self, item: str) -> bool:
+        """Answer it; whether the server says that the answer is safe."""
         body = {
             "request_id": uuid.uuid4().hex,
             "annotator": self._name,
             "answers": {"sentiment": random.choice(["positive", "negative"])},
         }
-        reply = await self._client.request(
+        reply = await self.client.request(
             "POST", f"/annotate/{item}/answers", json.dumps(body).encode(), "application/json"
         )
         return reply.status == 200 and b"saved_at" in reply.body
 
 
-async def measure(server: Server, annotators: int, seconds: float, pause: float) -> Timings:
-    """What `annotators` at once met within `seconds`."""
-    people = [Annotator(server, f"ann{number:03}", pause) for number in range(annotators)]
+async def _work(pages: Pages | PeerPages, until: float, pause: float, timings: Timings) -> None:
+    """Fetch and answer items until the time is up."""
+    while time.perf_counter() < until:
+        await asyncio.sleep(random.uniform(0, 2 * pause))
+        started = time.perf_counter()
+        item = await pages.next_item()
+        timings.next_item.append(time.perf_counter() - started)
+        if item is None:
+            timings.failed += 1
+            continue
+        await asyncio.sleep(random.uniform(0, 2 * pause))
+        started = time.perf_counter()
+        saved = await pages.save(item)
+        timings.save.append(time.perf_counter() - started)
+        timings.failed += not saved
+    pages.client.close()
+
+
+async def measure(kind: Callable[[int, str], Pages | PeerPages], server: Server, options: Options) -> Timings:
+    """What so many annotators at once met."""
+    people = [kind(server.port, f"ann{number:03}") for number in range(options.annotators)]
     for person in people:
         await person.sign_in()
     timings = Timings()
-    until = time.perf_counter() + seconds
-    await asyncio.gather(*(person.work(until, timings) for person in people))
+    until = time.perf_counter() + options.seconds
+    await asyncio.gather(*(_work(person, until, options.pause, timings) for person in people))
     return timings
 
 
@@ -108,22 +121,38 @@ def _row(name: str, values: list[float], seconds: float, failed: int) -> list[st
     ]
 
 
-def main() -> None:
-    """Measure and print one table."""
+def _rows(
+    name: str, kind: Callable[[int, str], Pages | PeerPages], serve: Callable[[Path], Command], options: Options
+) -> list[list[str]]:
+    """Two lines of the table for each pace: next item, save."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, serving(serve(Path(folder)), Path(folder)) as (server, _):
+        for pace in (replace(options, pause=0.0), options):
+            timings = asyncio.run(measure(kind, server, pace))
+            how = f"pause {pace.pause:g} s" if pace.pause else "no pause"
+            rows.append(_row(f"{name}, {how}: next item", timings.next_item, pace.seconds, timings.failed))
+            rows.append(_row(f"{name}, {how}: save", timings.save, pace.seconds, timings.failed))
+    return rows
+
+
+def _options() -> Options:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--annotators", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--pause", type=float, default=1.0)
     parser.add_argument("--items", type=int, default=100_000)
-    options = parser.parse_args()
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        config = make_project(Path(folder), options.items)
-        with serving(potato(config), Path(folder)) as (server, _):
-            for name, pause in (("without a pause", 0.0), (f"a pause of {options.pause:g} s", options.pause)):
-                timings = asyncio.run(measure(server, options.annotators, options.seconds, pause))
-                rows.append(_row(f"next item, {name}", timings.next_item, options.seconds, timings.failed))
-                rows.append(_row(f"save, {name}", timings.save, options.seconds, timings.failed))
+    parser.add_argument("--peer", type=Path, default=None, help="the program of an earlier release, to measure beside")
+    return Options(**vars(parser.parse_args()))
+
+
+def main() -> None:
+    """Measure and print one table."""
+    options = _options()
+    rows = _rows("Potato", Pages, lambda folder: potato(make_project(folder, options.items)), options)
+    if program := options.peer:
+        rows += _rows(
+            "peer", PeerPages, lambda folder: peer(program, make_peer_project(folder, options.items)), options
+        )
     title = (
         f"{options.annotators} annotators at once, {options.items:,} items, {options.seconds:g} s each ({machine()})"
     )
