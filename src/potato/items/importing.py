@@ -47,7 +47,7 @@ class ImportReport:
         done = self.outcome
         would = "would be " if self.dry_run else ""
         yield f"{self.lines} lines by {self.annotators} annotators"
-        yield f"{done.new} answers {would}new, {done.changed} {would}changed, {done.same} there already"
+        yield f"{done.new} {would}new, {done.changed} {would}changed, {done.same} there already"
         if done.kept:
             yield (
                 f"{done.kept} {would}left as they are in the project, where another answer is later, or the file "
@@ -123,8 +123,6 @@ class _Import:
         self._report.lines += len(lines)
         with self._database.write() as conn:
             rows = self._rows(conn, lines)
-            if self._problems:
-                return  # the rest is only read for its problems
             for clash in imports.stage(conn, self._id, rows):
                 self._problems.add(self._clash(clash))
 

@@ -51,7 +51,10 @@ class LoadReport:
 
     def sentences(self) -> Iterator[str]:
         """What a person wants to know, a sentence each."""
-        yield f"{self.added} new {'item' if self.added == 1 else 'items'} of {self.read} rows read"
+        if self.unchanged and not self.read:
+            yield "no data file has changed"
+        else:
+            yield f"{self.added} new {'item' if self.added == 1 else 'items'} of {self.read} rows read"
         if self.skipped:
             yield f"{self.skipped} rows have no usable text and were left out:"
             yield from self.problems

@@ -44,8 +44,11 @@ class Problems:
         return self.count > 0
 
     def lines(self) -> Iterator[str]:
-        """A line for each problem kept, and one for how many more there are."""
-        yield from map(str, self.kept)
+        """A line for each problem kept, in the order of the files, and one for how many more there are."""
+        files = {problem.file: None for problem in self.kept}
+        for file in files:
+            of_file = [problem for problem in self.kept if problem.file == file]
+            yield from map(str, sorted(of_file, key=lambda problem: problem.line or 0))
         if self.count > len(self.kept):
             yield f"and {self.count - len(self.kept)} more"
 

@@ -12,6 +12,8 @@ from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
+from potato.store.lock import check_file_system
+
 BUSY_TIMEOUT_S = 60
 
 
@@ -33,9 +35,11 @@ class Database:
         return self.engine.dialect.name == "sqlite"
 
     def migrate(self) -> None:
-        """Bring the tables to this version's; safe to repeat."""
+        """Bring the tables to this version's; safe to repeat. Raises `StoreOnNetwork` for SQLite on NFS or SMB."""
         if self.is_sqlite:
-            Path(make_url(self.url).database or "").parent.mkdir(parents=True, exist_ok=True)
+            folder = Path(make_url(self.url).database or "").parent
+            check_file_system(folder)
+            folder.mkdir(parents=True, exist_ok=True)
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         config.attributes["engine"] = self.engine

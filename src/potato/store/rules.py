@@ -41,5 +41,5 @@ class Rules:
 
     def fingerprint(self) -> dict[str, Any]:
         """What `is_done` and "has enough annotators" depend on; when it changes, the states are worked out anew."""
-        asked = [[s.name, s.required, s.show_if] for s in self.schemes.values()]
+        asked = [[s.name, s.required, s.show_if, s.label_renames] for s in self.schemes.values()]
         return {"target": self.target, "asked": asked}
