@@ -82,15 +82,9 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def peak_rss_mb(self) -> tuple[float, float]:
-        """Resident memory at its highest so far: the server alone, and its child processes now."""
-        parent = psutil.Process(self.process.pid)
-        children = sum(child.memory_info().rss for child in parent.children(recursive=True))
-        return _high_water_mb(parent), children / 2**20
-
-    def rss_mb(self) -> float:
-        """Resident memory of the server itself, now."""
-        return float(psutil.Process(self.process.pid).memory_info().rss / 2**20)
+    def peak_rss_mb(self) -> float:
+        """The most memory that the server itself has held."""
+        return _high_water_mb(psutil.Process(self.process.pid))
 
 
 def _high_water_mb(process: psutil.Process) -> float:

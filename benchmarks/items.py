@@ -1,6 +1,6 @@
 """A large corpus: how long the first start and later ones take, what they hold in memory, and whether pages stay quick.
 
-    python benchmarks/items.py [--items 1000000]
+    python benchmarks/items.py [--items 1000000] [--peer PROGRAM]
 
 A start ends when the server answers and an annotator who signs in has the first item's page. Memory is the highest that
 the server process has held; the child process that loads items is measured beside it.
@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from common import Client, Server, machine, make_project, percentile, potato, print_table, serving
+from common import Command, machine, make_project, percentile, potato, print_table, serving
+from peer import PeerPages, make_peer_project, peer
+from saves import Pages
 
 
 @dataclass
@@ -58,49 +60,53 @@ class ChildPeak:
             self.megabytes = max(self.megabytes, held / 2**20)
 
 
-async def _next_items(server: Server, times: int) -> list[float]:
+async def _next_items(pages: Pages | PeerPages, times: int) -> list[float]:
     """Milliseconds to be given an item and to get its page, after signing in."""
-    client = Client(server.port)
-    await client.request("POST", "/sign-in", b"name=ann", "application/x-www-form-urlencoded")
+    await pages.sign_in()
     taken = []
     for _ in range(times):
         started = time.perf_counter()
-        given = await client.request("GET", "/annotate")
-        page = await client.request("GET", "/annotate/" + given.headers["location"].rsplit("/", 1)[1])
-        assert page.status == 200, page
+        item = await pages.next_item()
         taken.append(1000 * (time.perf_counter() - started))
-    client.close()
+        assert item is not None
+        await pages.save(item)
+    pages.client.close()
     return taken
 
 
-def start(config: Path) -> Start:
-    """Start the server of a project, look at it, stop it."""
-    with ChildPeak() as children, serving(potato(config), config.parent) as (server, seconds):
+def start(command: Command, folder: Path, kind: type[Pages | PeerPages]) -> Start:
+    """Start a server, look at it, stop it."""
+    with ChildPeak() as children, serving(command, folder) as (server, seconds):
         started = time.perf_counter()
-        asyncio.run(_next_items(server, 1))
+        asyncio.run(_next_items(kind(server.port, "ann"), 1))
         seconds += time.perf_counter() - started
-        taken = asyncio.run(_next_items(server, 50))
-        return Start(seconds, server.peak_rss_mb()[0], children.megabytes, percentile(taken, 0.95))
+        taken = asyncio.run(_next_items(kind(server.port, "bob"), 50))
+        return Start(seconds, server.peak_rss_mb(), children.megabytes, percentile(taken, 0.95))
+
+
+def _starts(name: str, command: Command, folder: Path, kind: type[Pages | PeerPages]) -> list[list[str]]:
+    """Lines of the table: the first start and two later ones."""
+    rows = []
+    for which in ("first", "second", "third"):
+        one = start(command, folder, kind)
+        figures = f"{one.seconds:.1f}", f"{one.server_mb:.0f}", f"{one.children_mb:.0f}", f"{one.next_item_ms:.1f}"
+        rows.append([f"{name}, {which} start", *figures])
+    return rows
 
 
 def main() -> None:
     """Measure and print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("--peer", type=Path, default=None, help="the program of an earlier release, to measure beside")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        config = make_project(Path(folder), options.items)
-        starts = {"first start": start(config), "second start": start(config), "third start": start(config)}
-    rows = [
-        [
-            name,
-            f"{one.seconds:.1f}",
-            f"{one.server_mb:.0f}",
-            f"{one.children_mb:.0f}",
-            f"{one.next_item_ms:.1f}",
-        ]
-        for name, one in starts.items()
-    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = _starts("Potato", potato(make_project(folder, options.items)), folder, Pages)
+    if options.peer:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            rows += _starts("peer", peer(options.peer, make_peer_project(folder, options.items)), folder, PeerPages)
     columns = ["", "seconds", "server, MB", "its children, MB", "next item p95, ms"]
     print_table(f"{options.items:,} items ({machine()})", columns, rows)
 
