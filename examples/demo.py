@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import io
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -36,7 +37,7 @@ def main() -> int:
         sys.stdout.reconfigure(line_buffering=True)  # a pipe shows each line as it comes, too
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with _server(options.project, options.port or _free_port()) as address:
+        with _server(options.project, _free_port() if options.port is None else options.port) as address:
             _import_labels(options.project)
             _report(_train(address), address)
             if not options.once:
@@ -72,14 +73,12 @@ def _server(project: Path, port: int) -> Iterator[str]:
     """`potato start` while the block runs; gives its address once it answers."""
     log = project / "annotation_output" / "server.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    address = f"http://127.0.0.1:{port}"
     with log.open("wb") as output:
         command = _potato("start", project / "config.yaml", "--port", str(port))
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
     print("Starting the server ...")
     try:
-        _wait_until_it_answers(server, address, log)
-        yield address
+        yield _address(server, log)
     finally:
         _stop(server)
 
@@ -88,13 +87,15 @@ def _potato(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "potato", *map(str, arguments)]
 
 
-def _wait_until_it_answers(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
+def _address(server: subprocess.Popen[bytes], log: Path) -> str:
+    """Where the server says that it serves, once it does. Whatever answers on the port might be another one."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
+        said = log.read_text(encoding="utf-8")
+        if found := re.search(r"is served at (http://\S+?)/ ", said):
+            return found[1]
         if server.poll() is not None:
-            raise DemoFailed(f"the server ended with exit code {server.returncode}.\n{log.read_text()[-2000:]}")
-        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=5):
-            return
+            raise DemoFailed(f"the server ended with exit code {server.returncode}.\n{said[-2000:]}")
         time.sleep(0.1)
     raise DemoFailed(f"the server did not answer within {PATIENCE_S} seconds; {log} has its output")
 
@@ -146,6 +147,8 @@ def _call(address: str, method: str, path: str, body: dict[str, Any] | None = No
             return result
     except urllib.error.HTTPError as error:
         raise DemoFailed(f"{method} {path} was answered {error.code}: {error.read().decode()}") from error
+    except OSError as error:
+        raise DemoFailed(f"the server no longer answers: {error}") from error
 
 
 def _report(run: dict[str, Any], address: str) -> None:

@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 def demo(project: Path, *options: str) -> list[str]:
     """The command line that `make demo` runs, on another copy of the project."""
-    return [sys.executable, str(EXAMPLES / "demo.py"), "--project", str(project), *options]
+    return [sys.executable, str(EXAMPLES / "demo.py"), "--project", str(project), "--port", "0", *options]
 
 
 def test_no_id_and_no_text_stands_twice() -> None:
