@@ -148,6 +148,19 @@ def test_a_symmetric_tie_stays_a_tie_through_every_iteration() -> None:
     assert set(dawid_skene.consensus(votes).labels.values()) == {None}
 
 
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_what_is_even_by_symmetry_is_a_tie_whatever_the_last_bits_of_sums(items: list[list[int]]) -> None:
+    """Every item is there in all three relabellings, so nothing can prefer a label for the item that got each once."""
+    votes: list[Vote] = [
+        ((item, turn), f"u{who}", "abc"[(label + turn) % 3])
+        for turn in range(3)
+        for item, labels in enumerate(items)
+        for who, label in enumerate(labels)
+    ]
+    votes += [("even", f"new{place}", label) for place, label in enumerate("abc")]
+    assert dawid_skene.consensus(votes).labels["even"] is None
+
+
 def _crowd(items: int, seed: int) -> tuple[list[Vote], dict[int, str]]:
     """Two reliable annotators and three who mostly guess, each on every item."""
     source = random.Random(seed)

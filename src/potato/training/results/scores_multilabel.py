@@ -75,7 +75,7 @@ def _overall(draws: Floats, table: Floats) -> dict[str, Floats]:
     sums = draws @ table
     hits, alarms, misses = np.split(sums[:, 1:], 3, axis=1)
     given = hits + misses > 0
-    f1 = np.where(given, ratio(2 * hits, 2 * hits + alarms + misses), np.nan)
+    f1 = ratio(2 * hits, 2 * hits + alarms + misses)  # 0 where only the model gave the label: it adds nothing below
     return {
         "micro_f1": ratio(2 * hits.sum(axis=1), (2 * hits + alarms + misses).sum(axis=1)),
         "macro_f1": ratio(np.nansum(f1, axis=1), given.sum(axis=1)),

@@ -72,7 +72,7 @@ def _overall(matrices: Floats) -> dict[str, Floats]:
     total = matrices.sum(axis=(1, 2))
     hits = np.einsum("rii->ri", matrices)
     human, model = matrices.sum(axis=2), matrices.sum(axis=1)
-    f1 = np.where(human > 0, ratio(2 * hits, human + model), np.nan)
+    f1 = ratio(2 * hits, human + model)  # 0 where only the model gave the label: it adds nothing below
     observed = hits.sum(axis=1) / total
     chance = (human * model).sum(axis=1) / total**2
     return {
