@@ -98,6 +98,7 @@ class Intake:
         self._open: contextlib.ExitStack | None = None
         self._conn: Connection | None = None
         self._pieces = 0
+        self._met_some = False
 
     @property
     def added(self) -> int:
@@ -107,14 +108,11 @@ class Intake:
     def add(self, rows: Sequence[NewItem]) -> list[Met]:
         """Take in up to `PIECE` rows; those whose id was there already are given back."""
         conn = self._transaction()
-        with conn.begin_nested() as attempt:
-            if self._insert(conn, rows) == len(rows):
-                self._next += len(rows)
-                met: list[Met] = []
-            else:
-                attempt.rollback()
-                fresh, met = self._sort_out(conn, rows)
-                self._next += self._insert(conn, fresh)
+        met: list[Met] = []
+        if self._met_some or not self._insert_new(conn, rows):
+            self._met_some = True  # from here on, look first
+            fresh, met = self._sort_out(conn, rows)
+            self._next += self._insert(conn, fresh)
         self._pieces += 1
         if self._pieces % self._span == 0:
             self._commit()
@@ -134,6 +132,16 @@ class Intake:
             else:
                 fresh[row.id] = row
         return list(fresh.values()), met
+
+    def _insert_new(self, conn: Connection, rows: Sequence[NewItem]) -> bool:
+        """Insert the rows if all their ids are new; else nothing."""
+        attempt = conn.begin_nested()
+        if self._insert(conn, rows) < len(rows):
+            attempt.rollback()
+            return False
+        attempt.commit()
+        self._next += len(rows)
+        return True
 
     def _transaction(self) -> Connection:
         if self._conn is None:
