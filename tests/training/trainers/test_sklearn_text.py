@@ -1,0 +1,259 @@
+"""`sklearn-text`: what it learns, what it keeps, and what it says of labels that are odd."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import SOURCE, Item, Job, held_out, task, write_bundle
+from potato.training.contract.exits import Exit
+from potato.training.contract.predictions import Prediction
+from potato.training.trainers.base import Cancelled, Model, Task, TrainerError
+from potato.training.trainers.sklearn_text import SklearnText
+
+pytest.importorskip("sklearn")
+
+WORDS = {"good": ["great", "lovely", "superb", "kind"], "bad": ["awful", "broken", "rude", "dull"]}
+FILLER = ["the", "room", "was", "and", "service", "film", "a", "bit", "very", "day"]
+ODD = ["it's", "a:b", "x, y", 'say "hi"', "<cat>", "A/B", "اسم", "\u2028", "a" * 200]
+
+
+def sentence(chance: random.Random, *labels: str) -> str:
+    words = [chance.choice(WORDS[label]) for label in labels] + chance.sample(FILLER, 4)
+    chance.shuffle(words)
+    return " ".join(words)
+
+
+def items(
+    make: Callable[[random.Random], tuple[str, Any]], train: int = 150, val: int = 24, test: int = 40
+) -> list[Item]:
+    """Items whose text and target `make` draws."""
+    chance = random.Random(5)
+    splits = ["train"] * train + ["val"] * val + ["test"] * test
+    made = [(split, *make(chance)) for split in splits]
+    return [Item(f"{split}{n}", text, split, {"s": target}) for n, (split, text, target) in enumerate(made)]
+
+
+def nominal(chance: random.Random) -> tuple[str, Any]:
+    label = chance.choice(["good", "bad"])
+    return sentence(chance, label), label
+
+
+def multilabel(chance: random.Random) -> tuple[str, Any]:
+    labels = [label for label in ("bad", "good") if chance.random() < 0.5]
+    return sentence(chance, *labels), labels
+
+
+def ordinal(chance: random.Random) -> tuple[str, Any]:
+    point = chance.choice([1, 3, 5])
+    return sentence(chance, *{1: ["bad", "bad"], 3: ["bad", "good"], 5: ["good", "good"]}[point]), point
+
+
+KINDS = {
+    "nominal": (nominal, ["bad", "good", "mixed"]),
+    "multilabel": (multilabel, ["bad", "good"]),
+    "ordinal": (ordinal, ["1", "2", "3", "4", "5"]),
+}
+
+
+def fitted(folder: Path, rows: list[Item], kind: str, labels: list[str], **params: Any) -> tuple[Model, Task]:
+    write_bundle(folder, rows, {"s": (kind, labels)})
+    made = task(folder, "s", SklearnText.info, **params)
+    return SklearnText().fit(made), made
+
+
+def right(folder: Path, model: Model) -> float:
+    """The share of test items that are predicted right."""
+    test = held_out(folder, ["test"])
+    said = list(model.predict(test))
+    assert [one.instance_id for one in said] == [one.id for one in test]
+    return sum(one.payload == other.targets["s"] for one, other in zip(said, test, strict=True)) / len(test)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_learns(tmp_path: Path, kind: str) -> None:
+    make, labels = KINDS[kind]
+    model, _ = fitted(tmp_path, items(make), kind, labels)
+    assert right(tmp_path, model) > 0.85
+    assert model.metrics()["val_loss"] < 0.6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_model_says_the_same_by_its_librarys_own_call(tmp_path: Path, kind: str) -> None:
+    """annotation 45: by the class list that is saved with it."""
+    import skops.io
+
+    make, labels = KINDS[kind]
+    model, made = fitted(tmp_path / "bundle", items(make), kind, labels)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    model.save(str(folder))
+    assert skops.io.get_untrusted_types(file=folder / "model.skops") == []
+    pipeline = skops.io.load(folder / "model.skops")
+    record = json.loads((folder / "potato.json").read_text("utf-8"))
+    assert record["classes"] == list(made.schema.classes)
+    assert (record["trainer"], record["run"], record["scheme"]) == ("sklearn-text", made.run_id, "s")
+    test = held_out(tmp_path / "bundle")
+    shares = pipeline.predict_proba([one.text for one in test])
+    for row, prediction in zip(shares.tolist(), model.predict(test), strict=True):
+        assert prediction.probabilities == pytest.approx(dict(zip(record["classes"], row, strict=True)), abs=1e-6)
+
+
+def test_the_smallest_log_loss_on_val_chooses_how_closely_it_fits(tmp_path: Path) -> None:
+    """Answers tie on easy data; then the model with honest confidences is taken."""
+    model, made = fitted(tmp_path, items(nominal), "nominal", ["bad", "good"])
+    losses = [event[3] for event in made.events if event[:3] == ("metric", "val", "loss")]  # type: ignore[attr-defined]
+    assert len(losses) == 5
+    assert model.metrics()["val_loss"] == min(losses)
+
+
+def test_without_enough_val_items_the_usual_strength_is_taken(tmp_path: Path) -> None:
+    """annotation 43"""
+    model, _ = fitted(tmp_path, items(nominal, val=0), "nominal", ["bad", "good"])
+    assert model.metrics() == {"C": 3.0}
+    assert right(tmp_path, model) > 0.85
+
+
+def test_a_strength_that_is_given_is_taken(tmp_path: Path) -> None:
+    model, _ = fitted(tmp_path, items(nominal), "nominal", ["bad", "good"], C=0.5, class_weight="none")
+    assert model.metrics()["C"] == 0.5
+
+
+def test_one_class_is_nothing_to_tell_apart(tmp_path: Path) -> None:
+    """annotation 40"""
+    with pytest.raises(TrainerError, match="nothing to tell apart: every one of them is 'good'") as raised:
+        fitted(tmp_path, items(lambda chance: ("text", "good")), "nominal", ["bad", "good"])
+    assert raised.value.code == "one_class"
+
+
+@pytest.mark.parametrize("counts", [{"a": 50, "b": 50, "c": 1}, {"a": 2, "b": 2}, {"a": 1, "b": 1}])
+def test_a_class_with_a_single_item_is_trained_on(tmp_path: Path, counts: dict[str, int]) -> None:
+    """annotation 39"""
+    targets = [label for label, count in counts.items() for _ in range(count)]
+    rows = [Item(str(n), f"word{label} and more {n}", "train", {"s": label}) for n, label in enumerate(targets)]
+    rows.append(Item("t", "worda", "test", {"s": "a"}))
+    model, _ = fitted(tmp_path, rows, "nominal", list(counts))
+    (prediction,) = model.predict(held_out(tmp_path))
+    assert prediction.payload == "a"
+    assert prediction.probabilities is not None
+    assert list(prediction.probabilities) == list(counts)
+
+
+def test_many_labels_of_which_each_item_has_one_stay_multilabel(tmp_path: Path) -> None:
+    """annotation 42: the kind comes from the project, never from the data."""
+
+    def one_each(chance: random.Random) -> tuple[str, Any]:
+        text, label = nominal(chance)
+        return text, [label]
+
+    model, _ = fitted(tmp_path, items(one_each), "multilabel", ["bad", "good"])
+    assert all(isinstance(one.payload, list) for one in model.predict(held_out(tmp_path)))
+
+
+def test_an_item_without_any_label_is_a_valid_negative(tmp_path: Path) -> None:
+    """annotation 42"""
+
+    def few(chance: random.Random) -> tuple[str, Any]:
+        return (sentence(chance, "good"), ["good"]) if chance.random() < 0.4 else (sentence(chance, "bad"), [])
+
+    model, _ = fitted(tmp_path, items(few), "multilabel", ["bad", "good"])
+    assert right(tmp_path, model) > 0.85
+    assert [] in [one.payload for one in model.predict(held_out(tmp_path))]
+
+
+def test_a_label_that_every_training_item_has_is_predicted_and_saved(tmp_path: Path) -> None:
+    import skops.io
+
+    def always(chance: random.Random) -> tuple[str, Any]:
+        text, label = nominal(chance)
+        return text, ["always", *(["good"] if label == "good" else [])]
+
+    model, _ = fitted(tmp_path / "bundle", items(always), "multilabel", ["always", "good"])
+    assert right(tmp_path / "bundle", model) > 0.85
+    (tmp_path / "model").mkdir()
+    model.save(str(tmp_path / "model"))
+    assert skops.io.get_untrusted_types(file=tmp_path / "model" / "model.skops") == []
+
+
+def test_any_label_name_works(tmp_path: Path) -> None:
+    """annotation 21"""
+
+    def odd(chance: random.Random) -> tuple[str, Any]:
+        number = chance.randrange(len(ODD))
+        return f"{sentence(chance, 'good')} number{number}", ODD[number]
+
+    model, _ = fitted(tmp_path, items(odd, train=200), "nominal", ODD)
+    assert right(tmp_path, model) > 0.85
+    for prediction in model.predict(held_out(tmp_path)):
+        assert json.loads(prediction.line())["payload"] in ODD
+
+
+def test_five_hundred_labels_work(tmp_path: Path) -> None:
+    rows = [Item(f"{n}", f"word{n % 500} and filler", "train", {"s": f"label {n % 500}"}) for n in range(1000)]
+    rows.append(Item("t", "word77 and filler", "test", {"s": "label 77"}))
+    model, _ = fitted(tmp_path, rows, "nominal", [f"label {n}" for n in range(500)], C=10.0)
+    assert [one.payload for one in model.predict(held_out(tmp_path))] == ["label 77"]
+
+
+ODD_TEXTS = ["", " ", "\0\0", "😀😀", "a" * 100_000, "\u2028\n\r\n", "x\0y", "日本語のテキスト", "\ufeff", "1"]
+
+
+def test_texts_of_every_kind_are_taken(tmp_path: Path) -> None:
+    rows = [*items(nominal), *(Item(f"odd{n}", text, "train", {"s": "bad"}) for n, text in enumerate(ODD_TEXTS))]
+    rows += [Item(f"say{n}", text, "predict") for n, text in enumerate(ODD_TEXTS)]
+    model, _ = fitted(tmp_path / "bundle", rows, "nominal", ["bad", "good"])
+    said = list(model.predict(held_out(tmp_path / "bundle", ["predict"])))
+    assert len(said) == len(ODD_TEXTS)
+    (tmp_path / "model").mkdir()
+    model.save(str(tmp_path / "model"))
+
+
+def test_texts_without_a_word_are_told_apart_by_their_characters(tmp_path: Path) -> None:
+    model, _ = fitted(
+        tmp_path, items(lambda chance: chance.choice([("😀😀", "good"), ("💩!", "bad")])), "nominal", ["bad", "good"]
+    )
+    assert right(tmp_path, model) == 1
+
+
+def test_no_text_at_all_is_a_sentence(tmp_path: Path) -> None:
+    rows = [Item(str(n), " ", "train", {"s": label}) for n, label in enumerate(["a", "b"] * 5)]
+    with pytest.raises(TrainerError, match="the training items of 's' hold no text to learn from"):
+        fitted(tmp_path, rows, "nominal", ["a", "b"])
+
+
+def test_it_stops_when_it_is_told(tmp_path: Path) -> None:
+    write_bundle(tmp_path, items(nominal), {"s": ("nominal", ["bad", "good"])})
+    made = task(tmp_path, "s", SklearnText.info)
+    made.should_stop = lambda: True
+    with pytest.raises(Cancelled):
+        SklearnText().fit(made)
+
+
+def predicted(folder: Path, labels: list[str], hash_seed: str) -> list[Prediction]:
+    """What the worker, a process of its own, says of a bundle whose labels stand in this order."""
+    bundle = write_bundle(folder / "bundle", items(nominal), {"s": ("nominal", labels)})
+    job = Job(folder, bundle, "sklearn-text", ["s"]).write()
+    assert job.run(PYTHONHASHSEED=hash_seed) == Exit.FINISHED, job.stderr()
+    return job.predictions()
+
+
+@pytest.mark.computes
+def test_one_seed_gives_the_same_bytes_and_reversed_labels_the_same_names(tmp_path: Path) -> None:
+    """annotation 45"""
+    first = predicted(tmp_path / "1", ["bad", "good"], "1")
+    again = predicted(tmp_path / "2", ["bad", "good"], "2")
+    assert first == again
+    files = [(tmp_path / name / "work" / "predictions.jsonl").read_bytes() for name in ("1", "2")]
+    assert files[0] == files[1]
+    reversed_ = predicted(tmp_path / "3", ["good", "bad"], "3")
+    assert [(one.instance_id, one.payload) for one in first] == [(one.instance_id, one.payload) for one in reversed_]
+    program = f"import skops.io; print(skops.io.load({str(tmp_path / '3/work/artifacts/1-s/model.skops')!r}).classes_)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, cwd=SOURCE)
+    assert done.stdout.strip() == b"[0 1]"
