@@ -177,9 +177,10 @@ class _Window:
             try:
                 value, end = self._decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
+                reason, line = self._place(error)  # before the buffer moves on
                 if self._is_cut(error) and self._more():
                     continue
-                raise Unreadable(*self._place(error)) from error
+                raise Unreadable(reason, line) from error
             except (ValueError, RecursionError) as error:
                 raise Unreadable(_not_taken(error), self.line) from error
             if end == len(self._buffer) and not isinstance(value, dict) and self._more():
