@@ -1,4 +1,4 @@
-"""How the documentation is built. The two pages under `reference/` are written here, from the code itself."""
+"""How the documentation is built. The pages under `reference/` are written here, from the code itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pygments_dark_style = "monokai"
 
 
 def write_references(_app: Sphinx) -> None:
-    """Write the configuration's and the trainers' tables from the models that the program itself uses."""
+    """Write the tables of settings, trainers and formats from the models that the program itself uses."""
     import tables
 
     from potato.project import reference as configuration
@@ -39,7 +39,8 @@ def write_references(_app: Sphinx) -> None:
     folder.mkdir(exist_ok=True)
     settings = configuration.markdown()
     settings = settings[settings.index("\n## ") :]  # the page that includes it has a title and words of its own
-    for name, page in (("configuration", settings), ("trainers", tables.trainers())):
+    pages = {"configuration": settings, "trainers": tables.trainers(), "formats": tables.formats()}
+    for name, page in pages.items():
         (folder / f"{name}.md").write_text(page, encoding="utf-8")
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from potato.items.exporting import FORMATS
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo
 
 TYPES = {"int": "whole number", "float": "number", "bool": "`true` or `false`", "text": "text", "choice": "one of"}
+
+
+def formats() -> str:
+    """What each format of `potato export` keeps."""
+    rows = [f"| `{name}` | {exporter.keeps} |" for name, exporter in FORMATS.items()]
+    return "\n".join(["| `--format` | keeps |", "| --- | --- |", *rows, ""])
 
 
 def trainers() -> str:
