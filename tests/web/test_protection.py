@@ -1,0 +1,52 @@
+"""The headers that keep a browser strict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+import site_scenes as scenes
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/static/potato.css", "/admin"])
+def test_every_answer_forbids_inline_scripts_and_other_hosts(client: TestClient, path: str) -> None:
+    policy = client.get(path, headers=scenes.PAGE).headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_items_with_media_may_show_it_from_other_hosts_and_nothing_else(tmp_path: Path) -> None:
+    with scenes.served(scenes.project(tmp_path, item_properties={"image_key": "image"})) as client:
+        policy = client.get("/").headers["content-security-policy"]
+    assert "img-src 'self' data: http: https:" in policy
+    assert "script-src 'self';" in policy
+
+
+def test_pages_are_not_kept_and_files_are_asked_for_anew(client: TestClient) -> None:
+    assert client.get("/").headers["cache-control"] == "no-store"
+    assert client.get("/static/potato.css").headers["cache-control"] == "no-cache"
+
+
+def test_no_template_carries_script_or_style_of_its_own() -> None:
+    from potato.web.render import HERE
+
+    for template in (HERE / "templates").rglob("*.html"):
+        source = template.read_text("utf-8")
+        assert "<style" not in source, template
+        assert " style=" not in source, template
+        assert " onclick=" not in source, template
+        assert not [part for part in source.split("<script")[1:] if "src=" not in part.split(">")[0]], template
+
+
+def test_nothing_is_loaded_from_another_host() -> None:
+    import re
+
+    from potato.web.render import HERE
+
+    for file in [*HERE.rglob("*.html"), *HERE.rglob("*.css"), *(HERE / "static" / "js").rglob("*.js")]:
+        assert not re.search(r"(?:src|href)=.?(?:https?:)?//|url\(.?(?:https?:)?//|@import", file.read_text("utf-8")), (
+            file
+        )
