@@ -25,6 +25,7 @@ html_theme = "furo"
 html_title = f"Potato {__version__}"
 html_show_sphinx = False
 html_copy_source = False
+highlight_language = "none"
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
