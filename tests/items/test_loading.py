@@ -121,8 +121,8 @@ def test_rows_without_a_usable_text_stop_the_load_or_are_left_out_as_the_project
         report = load_items(make_project(tmp_path, bad_rows="skip"), database)
         assert (report.added, report.skipped) == (1, 2)
         assert list(report.sentences()) == [
-            "1 new item of 1 rows read",
-            "2 rows have no usable text and were left out:",
+            "1 new item of 1 row read",
+            "2 rows without a usable text left out:",
             "data.jsonl:2: there is no field 'text' for the text; the row has 'id'",
             "data.jsonl:3: the text (field 'text') is empty",
         ]

@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Write every answer to a file. The server may run meanwhile."""
         from potato.items.exporting import FORMATS, export_file, export_labels
+        from potato.items.problems import several
 
         if form not in FORMATS:
             raise UnknownFormat(form, list(FORMATS))
@@ -62,7 +63,5 @@ def register(app: typer.Typer) -> None:
                 except OSError as error:
                     raise CannotWrite(out, error) from error
         counts = manifest.as_json()
-        typer.echo(
-            f"{counts['annotations']} annotations of {counts['items']} items by {counts['annotators']} annotators",
-            err=True,
-        )
+        parts = [several(counts[f"{thing}s"], thing) for thing in ("annotation", "item", "annotator")]
+        typer.echo("{} of {} by {}".format(*parts), err=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from potato.errors import PotatoError
 from potato.items.labels import LabelLine, LabelReader
-from potato.items.problems import Problems, RowProblem
+from potato.items.problems import Problems, RowProblem, several
 from potato.project import Project
 from potato.store import Connection, Database, imports
 from potato.store import items as store_items
@@ -27,7 +27,7 @@ class InvalidLabels(PotatoError):
     def __init__(self, problems: Problems) -> None:
         self.problems = problems.kept
         self.count = problems.count
-        lines = "1 line is wrong" if problems.count == 1 else f"{problems.count} lines are wrong"
+        lines = f"{several(problems.count, 'line')} {'is' if problems.count == 1 else 'are'} wrong"
         super().__init__("\n".join([f"{lines}; nothing was imported:", *problems.lines()]))
 
 
@@ -46,7 +46,7 @@ class ImportReport:
         """What a person wants to know, a sentence each."""
         done = self.outcome
         would = "would be " if self.dry_run else ""
-        yield f"{self.lines} lines by {self.annotators} annotators"
+        yield f"{several(self.lines, 'line')} by {several(self.annotators, 'annotator')}"
         yield f"{done.new} {would}new, {done.changed} {would}changed, {done.same} there already"
         if done.kept:
             yield (
@@ -54,7 +54,7 @@ class ImportReport:
                 "does not say when; --replace takes the file's"
             )
         if self.pre_labels:
-            yield f"{self.pre_labels} lines hold only suggestions of a model; those are not imported as answers"
+            yield f"{several(self.pre_labels, 'line')} with only a model's suggestions left out: those are not answers"
 
 
 def import_labels(

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from potato.items.problems import InvalidData, Problems, RowProblem
+from potato.items.problems import InvalidData, Problems, RowProblem, several
 from potato.items.reading import Row, read_rows
 from potato.items.text import text_hash
 from potato.project import Project
@@ -54,9 +54,9 @@ class LoadReport:
         if self.unchanged and not self.read:
             yield "no data file has changed"
         else:
-            yield f"{self.added} new {'item' if self.added == 1 else 'items'} of {self.read} rows read"
+            yield f"{several(self.added, 'new item')} of {several(self.read, 'row')} read"
         if self.skipped:
-            yield f"{self.skipped} rows have no usable text and were left out:"
+            yield f"{several(self.skipped, 'row')} without a usable text left out:"
             yield from self.problems
         yield from self.notes
 
@@ -107,7 +107,7 @@ class _Load:
         report.skipped = self._skipped.count
         report.problems = list(self._skipped.lines())
         if report.duplicates:
-            rows = "One row repeats" if report.duplicates == 1 else f"{report.duplicates} rows repeat"
+            rows = several(report.duplicates, "row") + (" repeats" if report.duplicates == 1 else " repeat")
             report.notes.append(f"{rows} an item word for word and count once; the first is {self._first_duplicate}")
         for gone in sorted(set(self._known) - set(self._project.config.data_files)):
             report.notes.append(f"{gone} is no longer among the data_files; its items stay in the project")
@@ -171,8 +171,9 @@ class _Load:
     def _note_fewer(self, name: str, items: int) -> None:
         fewer = self._known[name].items - items if name in self._known else 0
         if fewer > 0:
-            rows = "1 row" if fewer == 1 else f"{fewer} rows"
-            self._report.notes.append(f"{name} has {rows} fewer than before; the items read then stay in the project")
+            self._report.notes.append(
+                f"{name} has {several(fewer, 'row')} fewer than before; the items read then stay in the project"
+            )
 
 
 def _settings(project: Project) -> str:

@@ -10,6 +10,11 @@ from potato.errors import PotatoError
 SHOWN = 100
 
 
+def several(count: int, thing: str) -> str:
+    """`1 line`, `2 lines`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 @dataclass(frozen=True)
 class RowProblem:
     """Something wrong in a data file. `line` is None where it concerns the whole file.
