@@ -20,7 +20,7 @@ from potato.training.backends.report import ON_A_CPU, local_report
 from potato.training.bundle.build import build
 from potato.training.contract.spec import read_spec
 from potato.training.trainers import registry
-from potato.training.worker import launch
+from potato.training.worker import launch, pressure
 
 BACKENDS = {
     "gpu-server": {"type": "ssh", "host": "gpu.example.org", "description": "The big one"},
@@ -159,9 +159,9 @@ def make_again(lab: Lab) -> Job:
 def test_the_kernels_count_of_kills_is_read_where_it_is_told(tmp_path: Path) -> None:
     file = tmp_path / "vmstat"
     file.write_text("nr_free_pages 1\noom_kill 7\n", "ascii")
-    assert memory._vmstat(file) == 7
-    assert memory._vmstat(tmp_path / "missing") == 0
-    assert memory.kills() >= 0
+    assert pressure.oom_kills(str(file)) == 7
+    assert pressure.oom_kills(str(tmp_path / "missing")) == 0
+    assert pressure.kills() >= 0
 
 
 def test_every_type_that_cannot_run_yet_says_so(lab: Lab) -> None:

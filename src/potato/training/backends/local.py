@@ -16,7 +16,7 @@ from potato.training.backends.base import CheckReport, Ended, Job
 from potato.training.backends.report import local_report
 from potato.training.contract.spec import Spec
 from potato.training.trainers import registry
-from potato.training.worker import launch
+from potato.training.worker import launch, pressure
 from potato.training.worker.launch import Launched
 
 PROBE_TIMEOUT_S = 120
@@ -45,14 +45,14 @@ class LocalExecution:
         self._worker = worker
         self._job = job
         self._measured = measured
-        self._kills = memory.kills()
+        self._kills = pressure.kills()
 
     def poll(self) -> Ended | None:
         if launch.alive(self._worker):
             return None
         self.kill()  # whatever it started and did not end
         code = launch.exit_status(self._worker, str(self._job.folder))
-        return Ended(code, memory.kills() > self._kills)
+        return Ended(code, pressure.kills() > self._kills)
 
     def memory_mb(self) -> float | None:
         return memory.used_mb(launch.members(self._worker)) if self._measured else None

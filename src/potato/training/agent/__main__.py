@@ -1,0 +1,98 @@
+"""`python -m potato.training.agent`: see `--help`."""
+
+import argparse
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import time
+from typing import List, Optional
+
+from potato import __version__
+from potato.training.agent.agent import Agent, Leave
+from potato.training.agent.client import Client
+from potato.training.agent.course import Settings
+from potato.training.agent.lock import AgentLock, AlreadyRunning
+from potato.training.agent.stop import Stop
+from potato.training.agent.token import NoToken, take_token
+from potato.training.agent.transport import HttpTransport, Unusable
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run an agent until it is stopped; its exit code."""
+    options = _parser().parse_args(arguments)
+    workdir = os.path.abspath(os.path.expanduser(options.workdir))
+    lock = AgentLock(workdir, options.backend)
+    try:
+        token = take_token(options.token_file, os.environ)
+        HttpTransport(options.server, os.environ, options.ca)
+        python = _interpreter(options.python)
+        os.makedirs(workdir, mode=0o700, exist_ok=True)
+        lock.take()
+    except (NoToken, Unusable, NoInterpreter) as error:
+        say(str(error))
+        return Leave.USAGE
+    except OSError as error:
+        say("the work folder %s cannot be used: %s" % (workdir, error.strerror or error))
+        return Leave.USAGE
+    except AlreadyRunning as error:
+        say(str(error))
+        return Leave.BACKEND_HELD
+    try:
+        return _work(options, workdir, python, token)
+    finally:
+        lock.release()
+
+
+class NoInterpreter(Exception):
+    """`--python` names nothing that can be run."""
+
+
+def _interpreter(wanted: str) -> str:
+    found = shutil.which(os.path.expanduser(wanted))
+    if found is None:
+        raise NoInterpreter("%s was not found; --python names the interpreter for the worker" % wanted)
+    return os.path.abspath(found)
+
+
+def _work(options: argparse.Namespace, workdir: str, python: str, token: str) -> int:
+    stop = Stop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup's
+            signal.signal(number, stop.handle)
+    settings = Settings(options.backend, workdir, python, __version__, options.once, options.keep)
+
+    def clients() -> Client:
+        return Client(HttpTransport(options.server, os.environ, options.ca), token, options.backend)
+
+    say("agent for '%s' on %s, working in %s; Ctrl-C stops it" % (options.backend, options.server, workdir))
+    return Agent(settings, clients, say, stop).run()
+
+
+def say(text: str) -> None:
+    """A line on the terminal, with the time."""
+    encoding = sys.stdout.encoding or "ascii"
+    clean = "".join(char if char.isprintable() else " " for char in text)
+    line = "%s  %s" % (time.strftime("%H:%M:%S"), clean.encode(encoding, "backslashreplace").decode(encoding))
+    with contextlib.suppress(OSError):  # the terminal is gone, and the job is not
+        print(line, flush=True)  # noqa: T201
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="potato training agent", description="Run training jobs on this machine for a Potato server."
+    )
+    parser.add_argument("--server", required=True, metavar="URL", help="the server, e.g. https://annotate.example.org")
+    parser.add_argument("--backend", required=True, metavar="NAME", help="the agent backend that this machine serves")
+    parser.add_argument("--token-file", metavar="F", help="read the token from F instead of POTATO_TRAINING_TOKEN")
+    parser.add_argument("--python", metavar="P", default=sys.executable, help="the interpreter for the worker")
+    parser.add_argument("--workdir", metavar="D", default="~/.cache/potato-training", help="default: %(default)s")
+    parser.add_argument("--once", action="store_true", help="leave after one job")
+    parser.add_argument("--keep", action="store_true", help="keep each job's bundle")
+    parser.add_argument("--ca", metavar="FILE", help="trust this certificate authority besides the system's")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

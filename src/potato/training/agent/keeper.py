@@ -1,0 +1,177 @@
+"""`python -m potato.training.agent.keeper WORKDIR RUN ATTEMPT`: owns the worker of one attempt.
+
+It is a process of its own session, so it outlives a courier that is killed or loses its terminal. It starts the
+worker, or takes over the one that a killed keeper left; ends it when it is told to, or when the lease has not been
+renewed for `give_up_s`; and leaves `ended.json` as its last act. Nothing else of it is an interface.
+"""
+
+import fcntl
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+from contextlib import contextmanager
+from typing import Any, Iterator, List, Mapping, Optional
+
+from potato.training.agent.folder import Attempt, JobFolder
+from potato.training.contract.exits import Exit
+from potato.training.contract.spec import Spec
+from potato.training.worker import launch, pressure
+from potato.training.worker.launch import Launched
+
+POLL_S = 0.1
+STOPPED = "stopped"
+CANCELLED = "cancelled"
+LOST = "the server was out of reach"
+
+
+class Lease:
+    """Whether the courier still renews the lease, by this process's own monotonic clock alone."""
+
+    def __init__(self, attempt: Attempt, give_up_s: float) -> None:
+        self._attempt = attempt
+        self._give_up_s = give_up_s
+        self._seen = attempt.lease()
+        self._since = time.monotonic()
+
+    def ran_out(self) -> bool:
+        """Whether nobody renewed it for `give_up_s`."""
+        count, now = self._attempt.lease(), time.monotonic()
+        if count != self._seen:
+            self._seen, self._since = count, now
+        return now - self._since > self._give_up_s
+
+
+class Keeper:
+    """One attempt's worker, from its start to its end record."""
+
+    def __init__(self, folder: JobFolder, attempt: Attempt, order: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._attempt = attempt
+        self._python = str(order["python"])
+        self._job: Mapping[str, Any] = order["job"]
+        self._grace = float(self._job.get("grace_seconds", 20.0))
+        self._lease = Lease(attempt, float(self._job.get("give_up_s", 300.0)))
+        self._told = False
+
+    def tell(self, signal_number: int, frame: Any) -> None:
+        """The signal handler: the machine goes down, or the disk is too full for a note."""
+        self._told = True
+
+    def run(self) -> None:
+        """See the worker to its end."""
+        self._attempt.note_keeper()
+        kills = pressure.kills()
+        try:
+            worker = self._worker()
+        except Exception as error:
+            traceback.print_exc()
+            self._attempt.note_end({"exit_code": None, "reason": self._not_started(error)})
+            return
+        reason = self._look_after(worker) if worker is not None else self._reason_to_end()
+        code = launch.exit_status(worker, self._attempt.path) if worker is not None else int(Exit.CANCELLED)
+        self._attempt.note_end(
+            {
+                "exit_code": code,
+                "reason": None if code == Exit.FINISHED else reason,  # it was done before it was told
+                "ran_out_of_memory": reason is None and code not in tuple(Exit) and pressure.kills() > kills,
+            }
+        )
+
+    def _worker(self) -> Optional[Launched]:
+        """The worker: the one that runs already, where an earlier keeper was killed; None where it is not to begin."""
+        found = launch.read(self._attempt.path)
+        while found is not None and not self._has_begun() and launch.alive(found):
+            time.sleep(POLL_S)  # it was told to go on, or else it ends: either shows in a moment
+        if found is not None and self._has_begun():
+            return found
+        if self._reason_to_end() is not None:
+            return None
+        spec = os.path.join(self._attempt.path, "spec.json")
+        self._spec().write(spec)
+        return launch.start(self._python, spec, self._attempt.path, os.environ)
+
+    def _has_begun(self) -> bool:
+        return os.path.exists(os.path.join(self._attempt.path, "events.jsonl"))
+
+    def _look_after(self, worker: Launched) -> Optional[str]:
+        reason: Optional[str] = None
+        kill_at: Optional[float] = None
+        while launch.alive(worker):
+            if kill_at is None:
+                reason = self._reason_to_end()
+                if reason is not None:
+                    launch.signal_stop(worker)
+                    kill_at = time.monotonic() + self._grace
+            elif time.monotonic() >= kill_at:
+                break
+            time.sleep(POLL_S)
+        launch.terminate(worker, 0.0)  # it, and whatever it started and did not end
+        return reason
+
+    def _reason_to_end(self) -> Optional[str]:
+        reason = self._attempt.cancel_reason()
+        if reason is None and self._told:
+            reason = STOPPED
+        if reason is None and self._lease.ran_out():
+            reason = LOST
+        return reason
+
+    def _not_started(self, error: Exception) -> str:
+        if isinstance(error, FileNotFoundError) and error.filename == self._python:
+            return "%s was not found on %s" % (self._python, platform.node())
+        return "the worker could not be started on %s: %s" % (platform.node(), error)
+
+    def _spec(self) -> Spec:
+        job = self._job
+        return Spec(
+            run_id=self._folder.run_id,
+            trainer=str(job["trainer"]),
+            schemas=[str(name) for name in job["schemas"]],
+            bundle=self._folder.bundle,
+            work_dir=self._attempt.path,
+            params=dict(job["params"]),
+            seed=int(job["seed"]),
+            device=str(job.get("device") or "auto"),
+            num_threads=job.get("num_threads"),
+            grace_seconds=self._grace,
+        )
+
+
+def main(arguments: List[str]) -> int:
+    """Keep one attempt, unless it has ended."""
+    workdir, run_id, number = arguments
+    folder = JobFolder(workdir, run_id)
+    attempt = folder.attempt(int(number))
+    order = folder.order()
+    if order is None:
+        print("there is no job in %s" % folder.path, file=sys.stderr)  # noqa: T201 - its log
+        return 2
+    attempt.make()
+    with _alone(attempt.lock):
+        if attempt.end() is None:
+            keeper = Keeper(folder, attempt, order)
+            for signal_number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(signal_number, keeper.tell)
+            keeper.run()
+    return 0
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[None]:
+    """One keeper an attempt: a second waits until the first is gone. The system lets go of a killed one's lock."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:  # a network file system without locks
+            print("cannot lock %s: %s" % (path, error), file=sys.stderr)  # noqa: T201 - its log
+        yield
+    finally:
+        os.close(descriptor)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,52 @@
+"""Being asked to stop: by Ctrl-C, or by whoever ends the agent's process."""
+
+import os
+import select
+from contextlib import contextmanager
+from typing import Any, Iterator
+
+
+class Stopped(Exception):
+    """The agent was asked to stop while it waited."""
+
+
+class Stop:
+    """Set once, from a signal handler or any thread. Inside `raising` a signal also raises `Stopped`, so that a long
+    wait for the server is left at once.
+
+    It wakes who waits by a pipe: the locks of `threading` may not be taken in a signal handler.
+    """
+
+    def __init__(self) -> None:
+        self._set = False
+        self._raising = False
+        self._reader, self._writer = os.pipe()
+
+    def handle(self, signal_number: int, frame: Any) -> None:
+        """The signal handler."""
+        self.set()
+        if self._raising:
+            raise Stopped
+
+    def set(self) -> None:
+        """Ask to stop."""
+        if not self._set:
+            self._set = True
+            os.write(self._writer, b"\0")
+
+    def is_set(self) -> bool:
+        """Whether somebody asked."""
+        return self._set
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until somebody asks, at most `seconds`; whether somebody did."""
+        return bool(select.select([self._reader], [], [], max(0.0, seconds))[0])
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """While a signal raises."""
+        self._raising = True
+        try:
+            yield
+        finally:
+            self._raising = False
