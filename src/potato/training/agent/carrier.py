@@ -44,8 +44,9 @@ class Carrier:
         pause = self._job.report_every_s
         try:
             with self._stop.raising():
-                if any([self._carry(name) for name in GROWING]):
-                    self._patience.answered()
+                for name in GROWING:
+                    if self._carry(name):
+                        self._patience.answered()
         except Unreachable as error:
             self._patience.failed(error)
             pause = max(pause, self._patience.pause())

@@ -1,5 +1,6 @@
 """One job from the claim to the last byte delivered. Begun again after a crash, it goes on where it was."""
 
+import contextlib
 import os
 import platform
 import time
@@ -14,7 +15,7 @@ from potato.training.agent.folder import JobFolder
 from potato.training.agent.keeper import STOPPED
 from potato.training.agent.keeping import Keeping
 from potato.training.agent.patience import Contact, Patience, Say, Timing
-from potato.training.agent.pulse import OVER, Pulse
+from potato.training.agent.pulse import Pulse
 from potato.training.agent.stop import Stop
 from potato.training.agent.transport import NotStored
 from potato.training.agent.unpack import UnsafeArchive
@@ -77,21 +78,25 @@ class Course:
         try:
             self._prepare()
         except Interrupted as interrupted:
-            return {"exit_code": int(Exit.CANCELLED), "reason": interrupted.reason}
-        except (BundleNotFetched, UnsafeArchive) as error:
-            return {"exit_code": None, "reason": str(error)}
+            return self._not_begun(int(Exit.CANCELLED), interrupted.reason)
+        except (BundleNotFetched, UnsafeArchive, Refused) as error:
+            return self._not_begun(None, str(error))
         except (OSError, NotStored) as error:
-            return {"exit_code": None, "reason": "the job could not be stored on %s: %s" % (platform.node(), error)}
-        except Refused as refused:
-            return {"exit_code": None, "reason": str(refused)}
+            return self._not_begun(None, "the job could not be stored on %s: %s" % (platform.node(), error))
         return self._look_after()
+
+    def _not_begun(self, code: Optional[int], reason: str) -> Dict[str, Any]:
+        record = {"exit_code": code, "reason": reason}
+        with contextlib.suppress(OSError):  # on a full disk the server is told all the same
+            self._attempt.note_end(record)
+        return record
 
     def _prepare(self) -> None:
         """Everything that the keeper needs. What is there already is left as it is."""
         self._folder.make(self._order())
         for other in self._folder.attempts():
             if other.number != self._attempt.number and (other.is_going() or other.end() is None):
-                keeping.end(other, OVER, self._job.grace_s + KILL_S)
+                keeping.end(other, "a newer attempt begins", self._job.grace_s + KILL_S)
         self._attempt.make()
         if self._attempt.end() is not None or self._attempt.is_going():
             return
@@ -112,7 +117,7 @@ class Course:
         """Why the job is to end, once it is."""
         if self._stop.is_set():
             return STOPPED
-        return OVER if self._pulse.refused is not None else self._attempt.cancel_reason()
+        return str(self._pulse.refused) if self._pulse.refused is not None else self._attempt.cancel_reason()
 
     def _look_after(self) -> Dict[str, Any]:
         """Carry what the worker writes, until it has ended."""

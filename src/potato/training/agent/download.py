@@ -5,9 +5,9 @@ from typing import BinaryIO, Callable, Optional
 
 from potato.training.agent.client import Client, Job
 from potato.training.agent.folder import JobFolder
-from potato.training.agent.keeper import LOST
+from potato.training.agent.keeper import LOST, STOPPED
 from potato.training.agent.patience import Patience
-from potato.training.agent.stop import Stop
+from potato.training.agent.stop import Stop, Stopped
 from potato.training.agent.transport import CutOff, Sink, Unreachable
 from potato.training.agent.unpack import unpack
 from potato.training.contract.files import sha256_file
@@ -91,6 +91,8 @@ class Download:
         try:
             with self._stop.raising():
                 self._client.bundle(self._job, start, end, self._into(file))
+        except Stopped:
+            raise Interrupted(STOPPED) from None
         except Unreachable as error:
             self._patience.failed(error)
             return error

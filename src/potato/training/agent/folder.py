@@ -40,9 +40,10 @@ class Attempt:
 
     def renew_lease(self) -> None:
         """Tell the keeper that the server was reached. The file's time is a counter, no clock; setting it needs no
-        room on a full disk."""
-        count = int(os.stat(self._lease).st_mtime) + 1
-        os.utime(self._lease, (count, count))
+        room on a full disk. Nothing happens where there is no keeper to tell yet."""
+        count = self.lease()
+        if count is not None:
+            os.utime(self._lease, (count + 1, count + 1))
 
     def ask_cancel(self, reason: str) -> None:
         """Tell the keeper to end the worker; the first reason stays."""
@@ -121,7 +122,8 @@ class Attempt:
 
 
 class JobFolder:
-    """`<workdir>/jobs/<run id>/`: only this account may look into it. `job.json` is there until the server knows all."""
+    """`<workdir>/jobs/<run id>/`: only this account may look into it. `job.json` is there until the server knows
+    all."""
 
     def __init__(self, workdir: str, run_id: str) -> None:
         self.workdir = workdir

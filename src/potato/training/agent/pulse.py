@@ -10,7 +10,6 @@ from potato.training.agent.keeper import CANCELLED
 from potato.training.agent.patience import Contact
 from potato.training.agent.transport import Unreachable
 
-OVER = "the run is over on the server"
 _NAME = "pulse"
 
 
@@ -53,14 +52,11 @@ class Pulse:
             return  # and the lease is not renewed
         except Refused as refused:
             self.refused = refused
-            self._attempt.ask_cancel(OVER)
+            self._attempt.ask_cancel(str(refused))
             return
         if self._done.is_set():
             return
         self._contact.answered(_NAME)
-        try:
-            self._attempt.renew_lease()
-        except FileNotFoundError:
-            pass  # the folder is not made yet, or somebody removed it: the keeper's affair
+        self._attempt.renew_lease()
         if cancel:
             self._attempt.ask_cancel(CANCELLED)

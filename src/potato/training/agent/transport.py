@@ -15,6 +15,7 @@ from potato.training.agent import proxies
 from potato.training.agent.proxies import Proxy
 
 PIECE = 1 << 18
+CONNECT_S = 20.0
 MAX_ANSWER = 8 << 20
 """Bytes of an answer that is not a download; a longer one is no answer of the server's."""
 
@@ -127,7 +128,7 @@ class HttpTransport:
             connection = self._connected(timeout)
             connection.request(method, target, body=body, headers=dict(headers))
             return connection.getresponse()
-        except (BrokenPipeError, ConnectionResetError, http.client.RemoteDisconnected):
+        except (ConnectionError, ssl.SSLEOFError):  # http.client's RemoteDisconnected is one
             self.close()
             if not idle:
                 raise
@@ -143,10 +144,10 @@ class HttpTransport:
 
     def _connected(self, timeout: float) -> http.client.HTTPConnection:
         if self._connection is None:
-            self._connection = self._new_connection(timeout)
-        self._connection.timeout = timeout
-        if self._connection.sock is not None:
-            self._connection.sock.settimeout(timeout)
+            self._connection = self._new_connection(min(timeout, CONNECT_S))
+        if self._connection.sock is None:
+            self._connection.connect()
+        self._connection.sock.settimeout(timeout)
         return self._connection
 
     def _new_connection(self, timeout: float) -> http.client.HTTPConnection:
