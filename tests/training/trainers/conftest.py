@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conftest import missing
+from jobs import task, write_bundle
+from potato.training.trainers.hf_text_classification import HfTextClassification
+from sentences import FILLER, WORDS, items, ordinal
 
 
 @pytest.fixture(scope="session")
@@ -37,12 +41,11 @@ def minilm(fine_tuning: None) -> str:
 def tiny(fine_tuning: None, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder of a BERT of two small layers that has learned nothing, with a tokenizer of whole words."""
     import torch
-    from test_sklearn_text import FILLER, WORDS
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     folder = str(tmp_path_factory.mktemp("tiny"))
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sum(WORDS.values(), []), *FILLER]
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS["good"], *WORDS["bad"], *FILLER]
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -55,6 +58,20 @@ def tiny(fine_tuning: None, tmp_path_factory: pytest.TempPathFactory) -> str:
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
     BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=64, **sizes)).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def schooled(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same small BERT, taught to tell the words of the made-up sentences apart: there is something to build on."""
+    folder, bundle = tmp_path_factory.mktemp("schooled"), tmp_path_factory.mktemp("school")
+    write_bundle(bundle, items(ordinal, train=600, val=60), {"s": ("ordinal", ["1", "3", "5"])})
+    params = {"base_model": tiny, "epochs": 12, "learning_rate": 3e-3, "patience": 12}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = HfTextClassification().fit(task(bundle, "s", HfTextClassification.info, **params))
+        model.save(str(folder))
+    assert model.metrics()["val_mae"] < 0.5
+    return str(folder)
 
 
 @pytest.fixture(autouse=True)

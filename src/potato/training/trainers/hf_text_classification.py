@@ -197,7 +197,7 @@ def _config(task: Task) -> Dict[str, Any]:
     problem = "multi_label_classification" if task.schema.kind == "multilabel" else "single_label_classification"
     names = dict(enumerate(task.schema.classes))
     positions = {label: number for number, label in names.items()}
-    return {"num_labels": len(names), "id2label": names, "label2id": positions, "problem_type": problem}
+    return {"id2label": names, "label2id": positions, "problem_type": problem}
 
 
 def _loss(task: Task, encoded: Sequence[Any]) -> Any:

@@ -112,7 +112,10 @@ class _TextModel(Model):
 
         path = os.path.join(folder, "model.skops")
         skops.io.dump(self._pipeline, path, compression=zipfile.ZIP_DEFLATED)
-        provenance.write(folder, self._task, SklearnText.info, ("scikit-learn", "skops"), C=self._strength)
+        # a label that every training item has is predicted by a type of scikit-learn's that skops wants named
+        trusted = list(skops.io.get_untrusted_types(file=path))
+        more = {"C": self._strength, "skops_trusted": trusted}
+        provenance.write(folder, self._task, SklearnText.info, ("scikit-learn", "skops"), **more)
 
     def predict(self, items: Iterable[BundleItem]) -> Iterator[Prediction]:
         stream = iter(items)

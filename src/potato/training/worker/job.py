@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shutil
 import tempfile
 import warnings
 from typing import Any, Dict, Iterator, List
@@ -65,12 +64,9 @@ class Job:
         metrics: Dict[str, Dict[str, float]] = {}
         with PredictionsFile(os.path.join(self._folder, "predictions.jsonl")) as predictions:
             for number, schema in enumerate(schemas, 1):
-                model = self._fit(trainer, params, bundle, schema, device)
-                self._events.status("running", "saving the model of '%s'" % schema.name)
-                artifacts.save(schema.name, number, model)
-                self._events.status("running", "predicting '%s'" % schema.name)
-                self._predict(model, bundle, schema, predictions)
-                metrics[schema.name] = model.metrics()
+                with tempfile.TemporaryDirectory(prefix=".scratch-", dir=self._folder) as scratch:
+                    task = self._task(params, bundle, schema, device, scratch)
+                    metrics[schema.name] = self._train(trainer, task, number, bundle, artifacts, predictions)
         self._events.result(
             status="success",
             metrics=metrics,
@@ -84,33 +80,33 @@ class Job:
             notes=[],
         )
 
-    def _fit(
-        self, trainer: Trainer, params: Dict[str, Any], bundle: Bundle, schema: SchemaInfo, device: Device
-    ) -> Model:
-        self._events.status("running", "training '%s' with %s" % (schema.name, trainer.info.name))
-        items = {split: self._labelled(bundle, split, schema.name) for split in ("train", "val")}
-        scratch = tempfile.mkdtemp(prefix=".scratch-", dir=self._folder)
-        try:
-            return trainer.fit(self._task(params, bundle, schema, device, items, scratch))
-        finally:
-            shutil.rmtree(scratch)
-
-    def _task(
+    def _train(
         self,
-        params: Dict[str, Any],
+        trainer: Trainer,
+        task: Task,
+        number: int,
         bundle: Bundle,
-        schema: SchemaInfo,
-        device: Device,
-        items: Dict[str, List[BundleItem]],
-        scratch: str,
-    ) -> Task:
+        artifacts: Artifacts,
+        predictions: PredictionsFile,
+    ) -> Dict[str, float]:
+        """Fit, save, predict one scheme; the trainer's own figures."""
+        name = task.schema.name
+        self._events.status("running", "training '%s' with %s" % (name, trainer.info.name))
+        model = trainer.fit(task)
+        self._events.status("running", "saving the model of '%s'" % name)
+        artifacts.save(name, number, model)
+        self._events.status("running", "predicting '%s'" % name)
+        self._predict(model, bundle, task.schema, predictions)
+        return model.metrics()
+
+    def _task(self, params: Dict[str, Any], bundle: Bundle, schema: SchemaInfo, device: Device, scratch: str) -> Task:
         def metric(split: str, name: str, value: float, step: int, **fields: Any) -> None:
             self._events.metric(split, name, value, step, scheme=schema.name, **fields)
 
         return Task(
             schema=schema,
-            train=items["train"],
-            val=items["val"],
+            train=self._labelled(bundle, "train", schema.name),
+            val=self._labelled(bundle, "val", schema.name),
             params=params,
             seed=self._spec.seed,
             device=device.name,
