@@ -18,7 +18,7 @@ from potato.errors import PotatoError
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store.clock import to_text
 from potato.store.rules import Rules
-from potato.store.settling import Key, Standing, State, settle
+from potato.store.settling import Key, Standing, State, settle, standings
 from potato.store.tables import annotation_history, assignments, items, users
 from potato.store.tables import annotations as answers_
 from potato.store.upsert import upsert
@@ -275,10 +275,10 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 def _settle(conn: Connection, saved: Save, at: str, rules: Rules, *, done: bool) -> bool:
     key: Key = (saved.item, saved.user)
-    row = conn.execute(_STANDING, {"of_item": saved.item, "of_user": saved.user}).first()
-    state = None if row is None else State(row.state)
-    if done and state is not State.DONE:
-        return key in settle(conn, {key: Standing(State.DONE, at)}, rules)
-    if not done and state in (None, State.DONE, State.SKIPPED):
-        settle(conn, {key: Standing(State.LAPSED, at)}, rules)
-    return bool(row and row.extra and done)
+    before = standings(conn, [saved.item])
+    stood = before[saved.item].get(saved.user)
+    if done and (stood is None or stood.state is not State.DONE):
+        return key in settle(conn, {key: Standing(State.DONE, at)}, rules, before)
+    if not done and (stood is None or stood.state in (State.DONE, State.SKIPPED)):
+        settle(conn, {key: Standing(State.LAPSED, at)}, rules, before)
+    return done and stood is not None and stood.extra

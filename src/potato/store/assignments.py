@@ -53,14 +53,15 @@ _LAPSING = (
     .where(assignments.c.state == State.OPEN.value, assignments.c.leased_until <= bindparam("now"))
     .limit(SWEPT_AT_ONCE)
 )
-_HELD = (
-    select(assignments.c.item)
-    .where(assignments.c.user == bindparam("who"), assignments.c.state == bindparam("state"))
-    .order_by(assignments.c.at)
+_HELD = (  # those that are held first: "open" sorts after "lapsed"
+    select(assignments.c.item, assignments.c.state)
+    .where(assignments.c.user == bindparam("who"), assignments.c.state.in_([State.OPEN.value, State.LAPSED.value]))
+    .order_by(assignments.c.state.desc(), assignments.c.at)
     .limit(SWEPT_AT_ONCE)
 )
 _STILL_WANTED = select(wanted.c.item).where(wanted.c.item.in_(bindparam("items", expanding=True)))
-_CURSORS = select(cursors.c.list, cursors.c.place).where(cursors.c.user == bindparam("who"))
+_CURSOR = select(cursors.c.place).where(cursors.c.user == bindparam("who"), cursors.c.list == bindparam("list"))
+_AFTER = func.coalesce(_CURSOR.scalar_subquery(), 0)
 
 
 def _unmet(column: Any) -> Any:
@@ -68,17 +69,23 @@ def _unmet(column: Any) -> Any:
     return ~exists().where(assignments.c.item == column, assignments.c.user == bindparam("who"))
 
 
-_FIRST = select(wanted.c.item).where(wanted.c.item > bindparam("after"), wanted.c.item <= visible())
+_FIRST = select(wanted.c.item).where(wanted.c.item > _AFTER, wanted.c.item <= visible())
 _IN_ORDER = _FIRST.where(_unmet(wanted.c.item)).order_by(wanted.c.item).limit(1)
 _ON_LEVEL = _FIRST.where(wanted.c.taken == bindparam("level"), _unmet(wanted.c.item)).order_by(wanted.c.item).limit(1)
 _RETURNED = (
     select(returned.c.seq, returned.c.item, and_(wanted.c.item.is_not(None), _unmet(returned.c.item)))
     .outerjoin(wanted, wanted.c.item == returned.c.item)
-    .where(returned.c.seq > bindparam("after"))
+    .where(returned.c.seq > _AFTER)
     .order_by(returned.c.seq)
     .limit(WINDOW)
 )
-_WINDOW = _FIRST.order_by(wanted.c.item).limit(WINDOW).subquery()
+_WINDOW = (
+    select(wanted.c.item)
+    .where(wanted.c.item > bindparam("after"), wanted.c.item <= visible())
+    .order_by(wanted.c.item)
+    .limit(WINDOW)
+    .subquery()
+)
 _PROBE = select(_WINDOW.c.item).where(_unmet(_WINDOW.c.item))
 _ANY_WANTED = select(exists().where(wanted.c.item <= visible()))
 _HELD_BY_OTHERS = select(func.count()).where(assignments.c.state == State.OPEN.value)
@@ -149,14 +156,11 @@ def _sweep(conn: Connection, now: str, rules: Rules) -> None:
 
 
 def _own(conn: Connection, user: int) -> int | None:
-    held: int | None = conn.execute(_HELD, {"who": user, "state": State.OPEN.value}).scalar()
-    if held is not None:
-        return held
-    lapsed = conn.execute(_HELD, {"who": user, "state": State.LAPSED.value}).scalars().all()
-    if not lapsed:
-        return None
-    free = set(conn.execute(_STILL_WANTED, {"items": list(lapsed)}).scalars())
-    return next((item for item in lapsed if item in free), None)
+    met = conn.execute(_HELD, {"who": user}).all()
+    if not met or met[0].state == State.OPEN.value:
+        return met[0].item if met else None
+    free = set(conn.execute(_STILL_WANTED, {"items": [row.item for row in met]}).scalars())
+    return next((row.item for row in met if row.item in free), None)
 
 
 def _new(conn: Connection, user: int, rules: Rules) -> int | None:
@@ -177,8 +181,6 @@ class _Lists:
 
     def __init__(self, conn: Connection, user: int) -> None:
         self._conn, self._user = conn, user
-        self._last = tally(conn, VISIBLE)
-        self._places: dict[str, int] = {row[0]: row[1] for row in conn.execute(_CURSORS, {"who": user})}
 
     def returned(self) -> int | None:
         while rows := self._rows(_RETURNED, "returned"):
@@ -197,8 +199,9 @@ class _Lists:
         return next((item for item in found if item is not None), None)
 
     def at_random(self, random: Random) -> int | None:
+        last = tally(self._conn, VISIBLE)
         for _ in range(PROBES):
-            after = random.randint(0, max(0, self._last - WINDOW))
+            after = random.randint(0, max(0, last - WINDOW))
             items: Sequence[int] = self._conn.execute(_PROBE, {"who": self._user, "after": after}).scalars().all()
             if items:
                 return random.choice(items)
@@ -206,17 +209,19 @@ class _Lists:
 
     def _first(self, statement: Select[Any], name: str, **values: int) -> int | None:
         rows = self._rows(statement, name, **values)
-        self._move(name, rows[0][0] if rows else self._last)
-        return int(rows[0][0]) if rows else None
+        if rows:
+            self._move(name, rows[0][0])
+            return int(rows[0][0])
+        last = tally(self._conn, VISIBLE)
+        if last > (self._conn.execute(_CURSOR, {"who": self._user, "list": name}).scalar() or 0):
+            self._move(name, last)  # so that the next request does not look through all of it again
+        return None
 
     def _rows(self, statement: Select[Any], name: str, **values: int) -> Sequence[Any]:
-        after = self._places.get(name, 0)
-        return self._conn.execute(statement, {"who": self._user, "after": after, **values}).all()
+        return self._conn.execute(statement, {"who": self._user, "list": name, **values}).all()
 
     def _move(self, name: str, place: int) -> None:
-        if self._places.get(name, 0) != place:
-            self._places[name] = place
-            upsert(self._conn, cursors, ("user", "list"), {"user": self._user, "list": name, "place": place})
+        upsert(self._conn, cursors, ("user", "list"), {"user": self._user, "list": name, "place": place})
 
 
 def _reason(conn: Connection) -> NothingLeft:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from potato.errors import PotatoError
 

@@ -43,13 +43,14 @@ class Standing:
     reason: str | None = None
 
 
-@dataclass
-class _Old:
-    state: State
-    reason: str | None
-    leased_until: str | None
-    extra: bool
-    at: str
+@dataclass(frozen=True)
+class Stood(Standing):
+    """A standing as it is stored; `at` is the first meeting, `extra` as in `settle`."""
+
+    extra: bool = False
+
+
+Standings = dict[int, dict[int, Stood]]
 
 
 _OF_ITEMS = select(
@@ -72,12 +73,15 @@ Key = tuple[int, int]
 """An item's place and an annotator's id."""
 
 
-def settle(conn: Connection, changes: Mapping[Key, Standing], rules: Rules) -> set[Key]:
+def settle(
+    conn: Connection, changes: Mapping[Key, Standing], rules: Rules, before: Standings | None = None
+) -> set[Key]:
     """Give annotators their new standing to items, and keep every count right.
 
-    Returns those of `changes` that are `extra`: answers to an item that enough others had answered already.
+    Returns those of `changes` that are `extra`: answers to an item that enough others had answered already. `before`
+    are the `standings` of the items, where the caller has them.
     """
-    before = _standings(conn, [item for item, _ in changes])
+    before = standings(conn, [item for item, _ in changes]) if before is None else before
     after: dict[int, dict[int, State]] = {item: {u: s.state for u, s in row.items()} for item, row in before.items()}
     rows, extra = [], set()
     for (item, user), new in changes.items():
@@ -93,14 +97,15 @@ def settle(conn: Connection, changes: Mapping[Key, Standing], rules: Rules) -> s
     return extra
 
 
-def _standings(conn: Connection, items: list[int]) -> dict[int, dict[int, _Old]]:
-    standings: dict[int, dict[int, _Old]] = {item: {} for item in items}
-    for item, user, state, reason, leased_until, extra, at in conn.execute(_OF_ITEMS, {"items": list(standings)}):
-        standings[item][user] = _Old(State(state), reason, leased_until, extra, at)
-    return standings
+def standings(conn: Connection, items: list[int]) -> Standings:
+    """How annotators stand to `items`: item → annotator → standing."""
+    found: Standings = {item: {} for item in items}
+    for item, user, state, reason, leased_until, extra, at in conn.execute(_OF_ITEMS, {"items": list(found)}):
+        found[item][user] = Stood(State(state), at, leased_until, reason, extra)
+    return found
 
 
-def _row(item: int, user: int, new: Standing, old: _Old | None, *, full: bool) -> dict[str, object]:
+def _row(item: int, user: int, new: Standing, old: Stood | None, *, full: bool) -> dict[str, object]:
     was_done = old is not None and old.state is State.DONE
     extra = bool(old and old.extra) if was_done else full
     return {
@@ -114,7 +119,7 @@ def _row(item: int, user: int, new: Standing, old: _Old | None, *, full: bool) -
     }
 
 
-def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Mapping[int, Mapping[int, _Old]]) -> None:
+def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Standings) -> None:
     more: dict[int, dict[State, int]] = defaultdict(lambda: defaultdict(int))
     for (item, user), new in changes.items():
         old = before[item].get(user)
@@ -132,7 +137,7 @@ def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Mapp
 
 def _count_items(
     conn: Connection,
-    before: Mapping[int, Mapping[int, _Old]],
+    before: Standings,
     after: Mapping[int, Mapping[int, State]],
     target: int,
 ) -> None:
@@ -155,7 +160,7 @@ def _count_items(
         conn.execute(insert(returned), back)
 
 
-def _done(states: Mapping[int, State | _Old]) -> int:
+def _done(states: Mapping[int, State | Stood]) -> int:
     return sum(state is State.DONE for state in states.values())
 
 
