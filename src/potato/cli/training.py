@@ -11,11 +11,14 @@ import typer
 from potato.errors import PotatoError
 from potato.training.backends.base import CheckReport
 
+_AS_GIVEN = {"allow_extra_args": True, "ignore_unknown_options": True}
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
     group = typer.Typer(help="Train models on the labels, here or on another machine.", no_args_is_help=True)
     group.command("check")(check)
+    group.command("agent", context_settings=_AS_GIVEN, add_help_option=False)(agent)
     app.add_typer(group, name="training")
 
 
@@ -44,3 +47,10 @@ def _report(backend: str, config: Path, trainer: str | None) -> CheckReport:
         return open_backend(project, backend).check(trainer)
     except PotatoError as error:
         return CheckReport(backend, False, [line for line in (error.message, error.hint) if line], error.as_json())
+
+
+def agent(context: typer.Context) -> None:
+    """Run training jobs on this machine for a Potato server elsewhere. `--help` tells its options."""
+    from potato.training.agent.__main__ import main
+
+    raise typer.Exit(main(context.args))

@@ -18,6 +18,8 @@ from potato.training.agent.stop import Stop
 from potato.training.agent.token import NoToken, take_token
 from potato.training.agent.transport import HttpTransport, Unusable
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run an agent until it is stopped; its exit code."""
@@ -42,6 +44,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         return _work(options, workdir, python, token)
     finally:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # the exit code tells more than a second Ctrl-C
         lock.release()
 
 
@@ -58,7 +62,7 @@ def _interpreter(wanted: str) -> str:
 
 def _work(options: argparse.Namespace, workdir: str, python: str, token: str) -> int:
     stop = Stop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup's
             signal.signal(number, stop.handle)
     settings = Settings(options.backend, workdir, python, __version__, options.once, options.keep)
@@ -81,7 +85,9 @@ def say(text: str) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="potato training agent", description="Run training jobs on this machine for a Potato server."
+        prog="potato training agent",
+        description="Run training jobs on this machine for a Potato server.",
+        allow_abbrev=False,  # `--token` is not `--token-file`
     )
     parser.add_argument("--server", required=True, metavar="URL", help="the server, e.g. https://annotate.example.org")
     parser.add_argument("--backend", required=True, metavar="NAME", help="the agent backend that this machine serves")

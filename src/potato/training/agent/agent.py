@@ -7,7 +7,7 @@ import time
 from enum import IntEnum
 from typing import Any, Callable, Dict
 
-from potato.training.agent.client import Client, Job, NotUnderstood, Refused, read_job
+from potato.training.agent.client import Claim, Client, Job, NotUnderstood, Refused, read_job
 from potato.training.agent.course import Course, Settings
 from potato.training.agent.folder import unfinished
 from potato.training.agent.patience import Contact, Patience, Say
@@ -88,7 +88,7 @@ class Agent:
         timing = self._settings.timing
         while True:
             began = time.monotonic()
-            claim = self._patience.ask(lambda: self._client.claim(self._who(), timing.claim_wait))
+            claim = self._patience.ask(self._claim)
             if claim.job is not None:
                 self._say("run %s: attempt %d" % (claim.job.run_id, claim.job.attempt))
                 return claim.job
@@ -96,6 +96,11 @@ class Agent:
             pause = max(claim.poll_after_s, quick)
             if self._stop.wait(pause * random.uniform(1.0, 1.5)):  # noqa: S311 - spreads agents out, guards nothing
                 raise Stopped
+
+    def _claim(self) -> Claim:
+        """One claim; a short one where the server was away, so that the person hears soon that it is back."""
+        wait = self._settings.timing.claim_wait if self._patience.away_for() == 0.0 else 0.0
+        return self._client.claim(self._who(), wait)
 
     def _who(self) -> Dict[str, Any]:
         return {

@@ -26,6 +26,7 @@ class Stop:
         """The signal handler."""
         self.set()
         if self._raising:
+            self._raising = False  # once: what cleans up after it is not torn out of it again
             raise Stopped
 
     def set(self) -> None:

@@ -79,16 +79,14 @@ class HttpTransport:
     """
 
     def __init__(self, address: str, environment: Mapping[str, str], ca_file: Optional[str] = None) -> None:
-        url = urllib.parse.urlsplit(address)
-        if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment or url.username:
-            raise Unusable("%s is not an address such as https://annotate.example.org" % address)
+        url = _parsed(address)
+        self._scheme, self._host, self._prefix = url.scheme, url.hostname or "", url.path.rstrip("/")
+        self._port = url.port or (443 if url.scheme == "https" else 80)
         try:
-            self._port = url.port or (443 if url.scheme == "https" else 80)
-            self._proxy = proxies.choose(url.scheme, url.hostname, self._port, environment)
+            self._proxy = proxies.choose(self._scheme, self._host, self._port, environment)
         except ValueError as error:
             raise Unusable(str(error)) from error
         self.address = address.rstrip("/")
-        self._scheme, self._host, self._prefix = url.scheme, url.hostname, url.path.rstrip("/")
         self._tls = _tls(ca_file) if url.scheme == "https" else None
         self._connection: Optional[http.client.HTTPConnection] = None
 
@@ -180,6 +178,19 @@ class HttpTransport:
         raise Unusable(
             "%s sends this agent elsewhere (%.200s); it takes its token nowhere else" % (self.address, location)
         )
+
+
+def _parsed(address: str) -> urllib.parse.SplitResult:
+    url = urllib.parse.urlsplit(address)
+    try:
+        port: Optional[int] = url.port
+    except ValueError:
+        port = -1
+    if url.username is not None or url.password is not None:
+        raise Unusable("--server takes no user and password; the token says who the agent is")
+    if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment or port == -1:
+        raise Unusable("%s is not an address such as https://annotate.example.org" % address)
+    return url
 
 
 _TLS_AUTHORITY = "Give the authority's certificate with --ca FILE, or name it in SSL_CERT_FILE"
