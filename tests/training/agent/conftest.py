@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from jobs import STRANGE, Item, environment, write_bundle
-from lab import wait_for
 from potato.training.agent.agent import Agent
 from potato.training.agent.client import Client
 from potato.training.agent.course import Settings

@@ -16,7 +16,7 @@ from conftest import missing
 from jobs import SOURCE, Job, environment
 from potato.training.contract.exits import Exit
 
-PACKAGES = ("contract", "trainers", "worker")
+PACKAGES = ("agent", "contract", "trainers", "worker")
 
 
 @pytest.fixture(scope="session")
