@@ -18,6 +18,7 @@ const drafts = new Drafts({
   onState: showState,
 });
 const inView = stopwatch();
+let handedOver = false;
 let going = false; // whether Enter was pressed and its answer is still on the way
 
 // ---- Answers
@@ -185,7 +186,13 @@ async function comeBack() {
 }
 
 function signIn() {
-  return signInAgain($("sign-in-again"), { url: address("signIn"), annotator: drafts.annotator });
+  return signInAgain($("sign-in-again"), { url: address("signIn"), annotator: drafts.annotator, onOther: handOver });
+}
+
+/** Another annotator has signed in: begin their own page. What this one has not sent waits for them in this browser. */
+function handOver() {
+  handedOver = true;
+  location.assign(root);
 }
 
 function showRefused({ why, message, hint }) {
@@ -271,7 +278,7 @@ $("keys-on").addEventListener("change", (event) => switchKeys(event.target.check
 switchKeys(keysOn());
 
 addEventListener("popstate", () => load(location.href, { push: false }));
-addEventListener("beforeunload", (event) => { if (drafts.waiting.length) event.preventDefault(); });
+addEventListener("beforeunload", (event) => { if (drafts.waiting.length && !handedOver) event.preventDefault(); });
 
 if (!finished()) begin();
 else if (drafts.queue.length) drafts.send();

@@ -19,13 +19,13 @@ export async function skipDialog(dialog, send) {
 
 let signingIn = null;
 
-/** Sign in without leaving the page. Resolves to true once `annotator` is signed in; another name loads the page anew. */
-export function signInAgain(dialog, { url, annotator }) {
-  signingIn ??= signIn(dialog, url, annotator).finally(() => { signingIn = null; });
+/** Sign in without leaving the page. Resolves to true once `annotator` is signed in; `onOther` hears of another name. */
+export function signInAgain(dialog, { url, annotator, onOther }) {
+  signingIn ??= signIn(dialog, url, annotator, onOther).finally(() => { signingIn = null; });
   return signingIn;
 }
 
-async function signIn(dialog, url, annotator) {
+async function signIn(dialog, url, annotator, onOther) {
   const field = dialog.querySelector("input");
   field.value = annotator;
   return submitted(dialog, async () => {
@@ -33,7 +33,7 @@ async function signIn(dialog, url, annotator) {
     const response = await fetch(url, { method: "POST", body, headers: { Accept: "application/json" } });
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.error);
-    if (answer.name !== annotator) location.reload();
+    if (answer.name !== annotator) onOther();
     return answer.name === annotator;
   });
 }

@@ -1,0 +1,126 @@
+"""A real server and a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import site_scenes as scenes
+from conftest import missing
+from potato.project import Project
+from potato.store import Database
+
+LIMIT_S = 60
+
+
+class Live:
+    """`potato start` on a project, on one port for as long as the test lasts, however often it is killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self.project: Project
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def serve(self, texts: list[str] | None = None, **config: Any) -> None:
+        """Make the project and start its server."""
+        self.project = scenes.project(self.folder, texts, **config)
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        with (self.folder / "server.log").open("ab") as log:
+            command = [sys.executable, "-m", "potato", "start", str(self.project.file), "--port", str(self.port)]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        deadline = time.monotonic() + LIMIT_S
+        while "Admin: http" not in self.log():
+            assert self._process.poll() is None, self.log()
+            assert time.monotonic() < deadline, self.log()
+            time.sleep(0.05)
+
+    def stop(self, *, kill: bool = False) -> int:
+        """End the server, with `kill` as `kill -9` does; its exit code."""
+        assert self._process
+        self._process.kill() if kill else self._process.terminate()
+        code = self._process.wait(30)
+        self._process = None
+        (self.folder / "server.log").rename(self.folder / f"server-{time.monotonic_ns()}.log")
+        return code
+
+    def close(self) -> None:
+        """End the server if it is there."""
+        if self._process is not None:
+            self.stop()
+
+    def log(self) -> str:
+        """What the server has printed since it was last started."""
+        return (self.folder / "server.log").read_text("utf-8")
+
+    def rows(self, statement: Any) -> list[Any]:
+        """Rows of the store."""
+        database = Database(self.project.database_url)
+        try:
+            with database.read() as connection:
+                return list(connection.execute(statement).all())
+        finally:
+            database.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    """A server to be started by the test."""
+    live = Live(tmp_path)
+    yield live
+    live.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A real Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = os.environ.get("POTATO_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        missing("Chromium")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def _dialog(dialog: Any, troubles: list[str]) -> None:
+    if dialog.type != "beforeunload":  # which is as it should be while something is unsaved
+        troubles.append(dialog.message)
+    dialog.accept()
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Any]:
+    """A tab of a fresh profile. A dialog box, a script's error, or a request that the CSP refused fails the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
+    tab = context.new_page()
+    tab.set_default_timeout(20_000)
+    troubles: list[str] = []
+    tab.on("dialog", lambda dialog: _dialog(dialog, troubles))
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.on("console", lambda said: re.search("Content.Security", said.text) and troubles.append(said.text))
+    yield tab
+    context.close()
+    assert troubles == []
