@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from makers import make_project, opened, small, texts, write_rows
+from potato.items import pieces
 from potato.items.checking import survey
 from potato.items.loading import LoadReport, load_items
 from potato.items.problems import SHOWN, InvalidData
@@ -204,6 +206,7 @@ def test_a_survey_finds_what_a_load_would_and_touches_nothing(tmp_path: Path) ->
 CHILD = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 sys.path.insert(0, sys.argv[2])
 from makers import make_project, opened
 from potato.items.loading import load_items
@@ -255,3 +258,29 @@ def test_an_unfinished_load_is_in_no_query(tmp_path: Path) -> None:
 def shown(conn: Connection) -> object:
     listed = [item.id for item in items.page(conn)]
     return listed, items.count(conn), items.by_id(conn, "2"), items.by_seq(conn, 2), items.seqs(conn, ["1", "2"])
+
+
+def test_a_large_file_is_read_ahead_by_a_process_of_its_own_with_the_same_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_rows(tmp_path, [*texts(4_500), {"id": "x"}, {"id": "1", "text": "text 1"}, {"id": "é", "text": "é\r\n"}])
+    project = make_project(tmp_path, bad_rows="skip")
+    outcomes = []
+    for ahead in (1 << 40, 0):
+        monkeypatch.setattr(pieces, "READ_AHEAD_BYTES", ahead)
+        folder = tmp_path / str(ahead)
+        with opened(make_project(tmp_path, bad_rows="skip", output_annotation_dir=str(folder))) as database:
+            outcomes.append((load_items(project, database), ids(database)))
+    assert outcomes[0] == outcomes[1]
+    assert (outcomes[0][0].added, outcomes[0][0].skipped, outcomes[0][0].duplicates) == (4_501, 1, 1)
+
+
+def test_a_reader_that_dies_is_said_and_nothing_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "READ_AHEAD_BYTES", 0)
+    monkeypatch.setattr(pieces, "sys", SimpleNamespace(executable="/bin/false"))
+    write_rows(tmp_path, texts(3))
+    project = make_project(tmp_path)
+    with opened(project) as database:
+        with pytest.raises(pieces.ReaderEnded, match=r"reading data\.jsonl ended early \(exit status 1\)"):
+            load_items(project, database)
+        assert ids(database) == []

@@ -6,21 +6,17 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from potato.items.pieces import read_pieces
 from potato.items.problems import InvalidData, Problems, RowProblem, several
-from potato.items.reading import Row, read_rows
-from potato.items.text import text_hash
 from potato.project import Project
 from potato.store import Database
 from potato.store.clock import Clock, utc_now
-from potato.store.intake import PIECE, Intake, NewItem, Source, known_sources
+from potato.store.intake import Intake, NewItem, Source, known_sources
 from potato.store.lock import exclusive
 from potato.training.contract.files import sha256_file
-
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 _READING = 1
 """Goes up when rows are read, hashed or grouped differently, so that files are read again."""
@@ -137,17 +133,13 @@ class _Load:
         return seen == (now.st_size, now.st_mtime_ns, self._settings)
 
     def _rows(self, path: Path, source: Source, before: os.stat_result) -> Source:
-        items, piece = 0, []
-        for row in read_rows(path, source.path, self._project.config.item_properties):
-            if isinstance(row, RowProblem):
-                self._problem(row)
-                continue
-            items += 1
-            piece.append(_item(row))
-            if len(piece) == PIECE:
+        items = 0
+        for piece in read_pieces(path, source.path, self._project.config.item_properties):
+            if isinstance(piece, RowProblem):
+                self._problem(piece)
+            else:
+                items += len(piece)
                 self._add(piece)
-                piece = []
-        self._add(piece)
         after = path.stat()
         if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
             self._problems.add(RowProblem(source.path, None, "it was changed while it was being read; try again"))
@@ -179,22 +171,6 @@ class _Load:
 def _settings(project: Project) -> str:
     properties = project.config.item_properties.model_dump()
     return json.dumps([_READING, properties, project.config.bad_rows], sort_keys=True)
-
-
-def _item(row: Row) -> NewItem:
-    fields = _encode(row.fields) if row.fields else "{}"
-    said = "\0".join((row.id, row.text, row.image or "", row.audio or "", fields))  # none of them can hold a zero
-    return NewItem(
-        row.id,
-        row.text,
-        row.image,
-        row.audio,
-        fields,
-        blake2b(said.encode(), digest_size=16).digest(),
-        text_hash(row.text, row.image, row.audio),
-        row.source,
-        row.line,
-    )
 
 
 def _conflict(item: str, there: str, *, new: bool) -> str:

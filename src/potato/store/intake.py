@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, literal, select
 
 from potato.store import facts
 from potato.store.bulk import insert_rows
@@ -69,6 +69,9 @@ class Source:
 _ITEM = ("seq", "id", "text", "image", "audio", "fields", "content", "grp", "source", "line", "added_at")
 _KNOWN = select(items.c.id, items.c.content, items.c.source, items.c.line, items.c.seq).where(
     items.c.id.in_(bindparam("wanted", expanding=True))
+)
+_WANT = insert(wanted).from_select(
+    ["item", "taken"], select(items.c.seq, literal(0)).where(items.c.seq > bindparam("after")).order_by(items.c.seq)
 )
 _GROUPS = (
     select(text_groups.c.text_hash, items.c.grp)
@@ -193,7 +196,7 @@ class Intake:
         ]
         inserted = insert_rows(conn, items, _ITEM, values)
         if inserted == len(rows):
-            insert_rows(conn, wanted, ("item", "taken"), [(row[0], 0) for row in values])
+            conn.execute(_WANT, {"after": self._next - 1})
         return inserted
 
     def _groups(self, conn: Connection, rows: Sequence[NewItem]) -> dict[int, str]:
