@@ -193,12 +193,12 @@ def test_a_keeper_that_can_never_write_its_record_is_given_up(
     """remote 46: the end is told all the same, and nothing is left running."""
     made = kept(params={"does": "wait"})
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    Path(made.attempt.path, "ended.json").mkdir()  # nothing can be renamed there
     keeping = Keeping(made.folder, made.attempt, 0.02)
     found: list[Any] = []
     monkeypatch.setattr(Attempt, "end", lambda self: None)
     keeping.look()
     wait_for(lambda: made.logged("now fit"))
+    Path(made.attempt.path, "ended.json").mkdir()  # nothing can be renamed there
     made.attempt.ask_cancel("cancelled")
     wait_for(lambda: found.append(keeping.look()) or found[-1])
     assert found[-1]["exit_code"] == 4
