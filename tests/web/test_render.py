@@ -74,6 +74,11 @@ def test_nothing_is_a_dash_and_never_a_zero() -> None:
     assert {number(None), percent(None), duration(None), ago(None, NOW)} == {"\u2013"}
 
 
+def test_what_is_almost_certain_is_not_said_to_be_certain() -> None:
+    said = [percent(value) for value in (0, 0.001, 0.5, 0.9962, 1)]
+    assert said == ["0\u00a0%", "<1\u00a0%", "50\u00a0%", ">99\u00a0%", "100\u00a0%"]
+
+
 def test_numbers_read_well() -> None:
     assert (number(12345), percent(0.876), duration(252), duration(7260)) == (
         "12,345",

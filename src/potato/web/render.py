@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -45,7 +46,7 @@ def url(request: Request, name: str, **params: Any) -> str:
 
     It names neither host nor prefix, so it holds behind any proxy.
     """
-    target = str(request.app.url_path_for(name, **params))
+    target = _target(request.app, name, tuple(params.items()))
     folder = posixpath.dirname(_own_path(request)) or "/"
     parent, name_in_it = posixpath.split(target)
     relative = posixpath.relpath(parent, folder)
@@ -55,6 +56,20 @@ def url(request: Request, name: str, **params: Any) -> str:
 def go(request: Request, name: str, **params: Any) -> RedirectResponse:
     """Send the browser to the route `name` by GET."""
     return RedirectResponse(url(request, name, **params), status_code=303)
+
+
+_TARGETS: WeakKeyDictionary[Any, dict[tuple[object, ...], str]] = WeakKeyDictionary()
+
+
+def _target(app: Any, name: str, params: tuple[tuple[str, Any], ...]) -> str:
+    """The path of a route. Looking for it costs more than rendering the address, and most have no params."""
+    known = _TARGETS.setdefault(app, {})
+    if params and name != "static":
+        return str(app.url_path_for(name, **dict(params)))
+    key = (name, *params)
+    if key not in known:
+        known[key] = str(app.url_path_for(name, **dict(params)))
+    return known[key]
 
 
 def _own_path(request: Request) -> str:
@@ -87,8 +102,12 @@ def number(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """`87 %` with a no-break space; a dash for nothing."""
-    return DASH if value is None else f"{value * 100:.0f}\u00a0%"
+    """`87 %` with a no-break space; a dash for nothing. Only what is all or nothing is rounded to 100 or to 0."""
+    if value is None:
+        return DASH
+    if 0.995 <= value < 1:
+        return ">99\u00a0%"
+    return "<1\u00a0%" if 0 < value < 0.005 else f"{value * 100:.0f}\u00a0%"
 
 
 def score(value: float | None) -> str:
