@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import random
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -257,6 +259,29 @@ def test_an_agent_that_was_killed_goes_on_with_its_job(
     assert run.result is not None
     assert (run.result["attempt"], run.result["exit_code"], run.result["reason"]) == (1, 4, "cancelled")
     assert run.files["events.jsonl"].count(b'"starting"') == 1
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_agents_that_are_killed_at_any_instant_lose_and_double_nothing(
+    standin: StandIn, there: Start, archive: bytes, run_id: str, tmp_path: Path, seed: int
+) -> None:
+    run = standin.add(run_id, archive, params={"does": "print"})
+    chance = random.Random(seed)
+    for _ in range(3):
+        agent = there("--once")
+        try:
+            agent.process.wait(chance.uniform(0.1, 1.5))
+        except subprocess.TimeoutExpired:
+            agent.kill()
+        if run.result is not None:
+            break
+    if run.result is None:
+        assert there("--once").wait() == 0
+    assert run.result is not None
+    assert run.result["exit_code"] == 0
+    whole(run, attempt(tmp_path, run_id, run.attempt))
+    assert run.files["events.jsonl"].count(b'"starting"') == run.files["events.jsonl"].count(b'"event":"result"') == 1
+    wait_for(lambda: not launch.find_marked(run_id))
 
 
 def test_an_end_that_was_not_delivered_is_delivered_by_the_next_agent(

@@ -23,7 +23,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run an agent until it is stopped; its exit code."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     workdir = os.path.abspath(os.path.expanduser(options.workdir))
     lock = AgentLock(workdir, options.backend)
     try:
@@ -83,21 +83,22 @@ def say(text: str) -> None:
         print(line, flush=True)  # noqa: T201
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The command line that `main` takes."""
+    made = argparse.ArgumentParser(
         prog="potato training agent",
         description="Run training jobs on this machine for a Potato server.",
         allow_abbrev=False,  # `--token` is not `--token-file`
     )
-    parser.add_argument("--server", required=True, metavar="URL", help="the server, e.g. https://annotate.example.org")
-    parser.add_argument("--backend", required=True, metavar="NAME", help="the agent backend that this machine serves")
-    parser.add_argument("--token-file", metavar="F", help="read the token from F instead of POTATO_TRAINING_TOKEN")
-    parser.add_argument("--python", metavar="P", default=sys.executable, help="the interpreter for the worker")
-    parser.add_argument("--workdir", metavar="D", default="~/.cache/potato-training", help="default: %(default)s")
-    parser.add_argument("--once", action="store_true", help="leave after one job")
-    parser.add_argument("--keep", action="store_true", help="keep each job's bundle")
-    parser.add_argument("--ca", metavar="FILE", help="trust this certificate authority besides the system's")
-    return parser
+    made.add_argument("--server", required=True, metavar="URL", help="the server, e.g. https://annotate.example.org")
+    made.add_argument("--backend", required=True, metavar="NAME", help="the agent backend that this machine serves")
+    made.add_argument("--token-file", metavar="F", help="read the token from F instead of POTATO_TRAINING_TOKEN")
+    made.add_argument("--python", metavar="P", default=sys.executable, help="the interpreter for the worker")
+    made.add_argument("--workdir", metavar="D", default="~/.cache/potato-training", help="default: %(default)s")
+    made.add_argument("--once", action="store_true", help="leave after one job")
+    made.add_argument("--keep", action="store_true", help="keep each job's bundle")
+    made.add_argument("--ca", metavar="FILE", help="trust this certificate authority besides the system's")
+    return made
 
 
 if __name__ == "__main__":
