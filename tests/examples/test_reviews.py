@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,9 +31,9 @@ def project(tmp_path: Path) -> Path:
     return Path(shutil.copytree(REVIEWS, tmp_path / "reviews", ignore=shutil.ignore_patterns("annotation_output")))
 
 
-def demo(project: Path, *options: str) -> list[str]:
-    """The command line that `make demo` runs, on another copy of the project."""
-    return [sys.executable, str(EXAMPLES / "demo.py"), "--project", str(project), "--port", "0", *options]
+def demo(project: Path, *options: str, port: int = 0) -> list[str]:
+    """The command line that `make demo` runs, on another copy of the project and, unless told, a free port."""
+    return [sys.executable, str(EXAMPLES / "demo.py"), "--project", str(project), "--port", str(port), *options]
 
 
 def test_no_id_and_no_text_stands_twice() -> None:
@@ -86,3 +87,12 @@ def test_the_demo_says_why_the_server_did_not_start(project: Path) -> None:
     assert result.returncode == 1
     assert "config.yaml" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_demo_never_takes_another_server_for_its_own(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        command = demo(project, "--once", port=other.getsockname()[1])
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 1
+    assert "address already in use" in result.stderr
+    assert "Importing" not in result.stdout
