@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from makers import NOW, Small, later, small, write_rows
 from potato.items.exporting import export_file
 from potato.items.importing import import_labels
@@ -25,6 +27,7 @@ SAVING = """
 import sys, threading
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
+import pytest
 from makers import NOW, Small, make_project
 from potato.store import Database, Writer, annotations, users
 from potato.store.annotations import Save
@@ -52,6 +55,7 @@ threading.Event().wait()
 """
 
 
+@pytest.mark.timeout(120 + 15 * FAULTS)
 def test_kill_9_at_any_instant_loses_no_acknowledged_answer_and_doubles_none(tmp_path: Path) -> None:
     """annotation 34"""
     chance = random.Random(7)
