@@ -446,3 +446,18 @@ def test_another_backends_job_in_the_same_folder_is_left_alone(
     standin.add(run_id, archive)
     assert here().join() == 0
     assert JobFolder(str(tmp_path / "work"), "elsewhere").order() == order
+
+
+def test_an_agent_that_was_killed_after_the_last_answer_finds_nothing_to_do(
+    standin: StandIn, here: Start, archive: bytes, run_id: str, tmp_path: Path
+) -> None:
+    """The run is over on the server because this very end was taken: the model stays."""
+    standin.add(run_id, archive)
+    assert here().join() == 0
+    job = {**standin.runs[run_id].offer()}
+    order = {"backend": "lab", "host": platform.node(), "python": sys.executable, "job": job}
+    JobFolder(str(tmp_path / "work"), run_id).make(order)
+    again = here()
+    assert again.join() == 0
+    assert any("delivered" in line for line in again.lines)
+    assert (attempt(tmp_path, run_id) / "artifacts" / "1-s" / "first.txt").exists()

@@ -204,3 +204,15 @@ def test_a_keeper_that_can_never_write_its_record_is_given_up(
     assert found[-1]["exit_code"] == 4
     assert "keeper.log there tells why" in found[-1]["reason"]
     assert not processes.marked(f"POTATO_RUN={made.folder.run_id}")
+
+
+def test_a_worker_that_was_recorded_and_never_told_to_begin_is_started_anew(kept: Callable[..., Kept]) -> None:
+    """Its keeper was killed between the two, and the worker has ended without a trace."""
+    made = kept()
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait()
+    record = {"pid": gone.pid, "started": "1", "boot_id": processes.boot_id(), "run_id": made.folder.run_id}
+    Path(made.attempt.path, "worker.json").write_text(json.dumps(record))
+    made.start()
+    assert made.end()["exit_code"] == 0
+    assert made.logged('"starting"') == 1

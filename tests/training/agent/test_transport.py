@@ -16,7 +16,7 @@ import pytest
 
 from conftest import missing
 from potato.training.agent import proxies
-from potato.training.agent.client import Client, Refused, TooLarge
+from potato.training.agent.client import Client, Refused, TooLarge, read_job
 from potato.training.agent.transport import CutOff, HttpTransport, NotStored, Unreachable, Unusable
 from standin import BACKEND, TOKEN, StandIn, serving
 
@@ -362,4 +362,27 @@ def test_the_token_is_in_no_text(standin: StandIn) -> None:
     with pytest.raises(Unreachable) as caught:
         made.claim(WHO, 0)
     assert TOKEN not in repr(caught.value)
+    made.close()
+
+
+@pytest.mark.parametrize("given", ["bytes=0-9", None])
+def test_another_part_of_the_bundle_than_was_asked_for_is_not_kept(standin: StandIn, given: str | None) -> None:
+    """Something on the way ignores or changes the range."""
+    run = standin.add("r", b"0123456789")
+    came: list[bytes] = []
+
+    def meddle(handler: Any) -> str:
+        del handler.headers["Range"]
+        if given is not None:
+            handler.headers["Range"] = given
+        return ""
+
+    made = client(standin.url)
+    job = read_job(run.offer())
+    made.bundle(job, 4, 10, came.append)
+    assert b"".join(came) == b"456789"
+    standin.fault = meddle
+    with pytest.raises(CutOff):
+        made.bundle(job, 4, 10, came.append)
+    assert b"".join(came) == b"456789"
     made.close()
