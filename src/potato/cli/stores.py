@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def opened(file: Path, *, load: bool = False) -> Iterator[tuple[Project, Database]]:
     """The project of `file` and its store, brought to this version's tables; with `load`, items too, if it has none."""
-    from potato.items.loading import load_items
+    from potato.items.tasks import load as load_items
     from potato.project.loading import load_or_raise
     from potato.store import Database, items
 
@@ -27,7 +27,7 @@ def opened(file: Path, *, load: bool = False) -> Iterator[tuple[Project, Databas
             with database.read() as conn:
                 empty = not items.count(conn)
             if empty:
-                load_items(project, database)
+                load_items(project, database, {})
         yield project, database
     finally:
         database.close()
