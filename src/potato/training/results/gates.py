@@ -12,8 +12,8 @@ from typing import Any
 from potato.project.training import ModelTraining
 from potato.store import Connection, predictions
 from potato.store.predictions import Stored, Target
-from potato.training.splits import split_of
 from potato.training.contract.predictions import Prediction
+from potato.training.splits import split_of
 
 
 class Gate(str, Enum):
