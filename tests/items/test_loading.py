@@ -18,7 +18,7 @@ from potato.items.checking import survey
 from potato.items.loading import LoadReport, load_items
 from potato.items.problems import SHOWN, InvalidData
 from potato.items.text import normalise
-from potato.store import Connection, Database, items
+from potato.store import Connection, Database, corpus, items
 
 
 def ids(database: Database) -> list[tuple[int, str, str]]:
@@ -250,6 +250,7 @@ def test_an_unfinished_load_is_in_no_query(tmp_path: Path) -> None:
         with project.database.write() as conn:
             conn.exec_driver_sql("UPDATE tallies SET value = 1 WHERE name = 'items_visible'")
         assert project.read(shown) == (["1"], 1, None, None, {"1": 1})
+        assert project.read(lambda conn: [item.id for item in corpus.all_items(conn)]) == ["1"]
         ann = project.user("ann")
         project.save(ann, 1, {"sentiment": "positive"})
         assert project.next(ann).reason == "all_done"

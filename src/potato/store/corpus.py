@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, exists, func, select
 
 from potato.store import tables
+from potato.store.items import visible
 from potato.store.tables import assignments, items
 
 _PIECE = 2000
@@ -75,7 +76,8 @@ def groups(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
 
 
 def all_items(connection: Connection) -> Iterator[CorpusItem]:
-    """Every item, in the order of the data files, streamed."""
-    query = select(items.c.seq, items.c.id, items.c.text, items.c.fields, items.c.grp).order_by(items.c.seq)
+    """Every item, in the order of the data files, streamed; what an unfinished load has added is left out."""
+    columns = (items.c.seq, items.c.id, items.c.text, items.c.fields, items.c.grp)
+    query = select(*columns).where(items.c.seq <= visible()).order_by(items.c.seq)
     for row in connection.execute(query.execution_options(yield_per=_PIECE)):
         yield CorpusItem(row.seq, row.id, row.text, row.fields, row.grp)
