@@ -89,6 +89,7 @@ def test_the_keys_are_listed_and_can_be_switched_off(live: Any, tab: Any) -> Non
     tab.get_by_role("heading", name="Keys").wait_for()
     tab.get_by_label("Letters and numbers act as keys").uncheck()
     tab.keyboard.press("Escape")
+    tab.locator("dialog#help").wait_for(state="hidden")
     tab.keyboard.press("1")
     tab.reload()
     _item(tab, 1)
@@ -97,6 +98,7 @@ def test_the_keys_are_listed_and_can_be_switched_off(live: Any, tab: Any) -> Non
     tab.get_by_role("button", name="Keys").click()
     tab.get_by_label("Letters and numbers act as keys").check()
     tab.keyboard.press("Escape")
+    tab.locator("dialog#help").wait_for(state="hidden")
     tab.keyboard.press("1")
     assert tab.locator(".question input:checked").count() == 1
 
@@ -168,6 +170,7 @@ def test_enter_with_an_expired_session_goes_on_after_signing_in(live: Any, tab: 
     tab.keyboard.press("1")
     tab.locator("dialog#sign-in-again[open]").wait_for()
     tab.keyboard.press("Escape")
+    tab.locator("dialog#sign-in-again").wait_for(state="hidden")
     tab.keyboard.press("Enter")
     tab.locator("dialog#sign-in-again[open]").wait_for()
     tab.keyboard.press("Enter")
