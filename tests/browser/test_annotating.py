@@ -55,6 +55,7 @@ def test_labelling_by_keyboard_alone(live: Any, tab: Any) -> None:
     tab.keyboard.press("Enter")
     _item(tab, 2)
     assert tab.url.endswith("/annotate/2")
+    _state(tab, "Saved at")  # the one before, for the reader's peace
     assert tab.evaluate("document.activeElement.id") == "item"
     tab.keyboard.press("1")
     tab.keyboard.press("ArrowLeft")

@@ -154,7 +154,10 @@ function begin() {
   showAsked(work());
   inView.reset();
   if (drafts.queue.length) drafts.send();
-  else showState({ kind: questionsOf(work()).some((question) => read(question) !== null) ? "saved" : "none" });
+  else {
+    const answered = questionsOf(work()).some((question) => read(question) !== null);
+    showState({ kind: answered || drafts.savedAt ? "saved" : "none", at: drafts.savedAt });
+  }
 }
 
 // ---- What the page says
