@@ -71,6 +71,7 @@ class Writer:
         return batch, False
 
     def _commit(self, batch: list[_Job]) -> None:
+        batch = [job for job in batch if job[1].set_running_or_notify_cancel()]  # nobody waits for a cancelled one
         answers: list[tuple[Future[Any], Any, BaseException | None]] = []
         try:
             with self._database.write() as connection:
