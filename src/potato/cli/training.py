@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
     group = typer.Typer(help="Train models on the labels, here or on another machine.", no_args_is_help=True)
     group.command("check")(check)
+    group.command("register")(register_backend)
     group.command("agent", context_settings=_AS_GIVEN, add_help_option=False)(agent)
     app.add_typer(group, name="training")
 
@@ -36,6 +37,22 @@ def check(
         for line in report.lines:
             typer.echo(line)
     raise typer.Exit(0 if report.ok else 1)
+
+
+def register_backend(
+    backend: Annotated[str, typer.Argument(help="An agent backend under model_training.backends.")],
+    config: Annotated[Path, typer.Argument(help="The project file.")],
+) -> None:
+    """Issue the token of an agent backend; an earlier one ends at once."""
+    from potato.project.loading import load_or_raise
+    from potato.training.agents.tokens import register
+
+    token = register(load_or_raise(config), backend)
+    typer.echo(f"Token for backend '{backend}' (shown once; registering again replaces it):\n")
+    typer.echo(f"  {token}\n")
+    typer.echo("On the training machine:\n")
+    typer.echo(f"  export POTATO_TRAINING_TOKEN={token}")
+    typer.echo(f"  potato training agent --server http://<this-server>:8000 --backend {backend}")
 
 
 def _report(backend: str, config: Path, trainer: str | None) -> CheckReport:

@@ -14,6 +14,7 @@ Task = Callable[[Project, Database, dict[str, Any]], Any]
 
 TASKS = {
     "admin.agreement": "potato.admin.agreement:measure",
+    "agents.pack": "potato.training.agents.task:pack_bundle",
     "items.load": "potato.items.tasks:load",
     "training.build": "potato.training.bundle.task:build",
     "training.evaluate": "potato.training.results.task:evaluate",

@@ -92,7 +92,7 @@ def answer(request: Request, error: PotatoError, headers: dict[str, str] | None 
     if wants_page(request):
         page = getattr(error, "page", "error.html")  # an error may bring the way out of it: a form to sign in
         return render(request, page, status=error.status, headers=headers, error=error)
-    body = {key: plain(value) for key, value in error.as_json().items()}
+    body = {key: plain(value) if isinstance(value, str) else value for key, value in error.as_json().items()}
     return JSONResponse(body, status_code=error.status, headers=headers)
 
 

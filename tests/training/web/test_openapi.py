@@ -70,6 +70,11 @@ def test_the_document_covers_every_route_of_the_api(client: TestClient) -> None:
         "GET /schemas",
         "GET /status",
         "GET /stream",
+        "POST /training/agent/v1/claim",
+        "GET /training/agent/v1/runs/{run_id}/bundle",
+        "PUT /training/agent/v1/runs/{run_id}/files/{name}",
+        "POST /training/agent/v1/runs/{run_id}/report",
+        "POST /training/agent/v1/runs/{run_id}/result",
     }
 
 

@@ -7,6 +7,7 @@ from potato.training.backends.base import (
     Ended,
     Execution,
     Job,
+    StoppedThere,
     UnknownBackend,
 )
 from potato.training.backends.menu import BackendInfo, backend_type, describe
@@ -20,6 +21,7 @@ __all__ = [
     "Ended",
     "Execution",
     "Job",
+    "StoppedThere",
     "UnknownBackend",
     "backend_type",
     "describe",

@@ -70,6 +70,15 @@ class Job:
     grace_seconds: float
     step: Callable[[str], None]
     log: Callable[[str], None]
+    amend: Callable[..., None] = lambda **fields: None
+    """Writes fields of the run's row, such as `host`, that only the backend knows."""
+
+
+class StoppedThere(PotatoError):
+    """Somebody on the other side stopped the run: it is cancelled, not failed."""
+
+    code = "stopped_there"
+    status = 409
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,8 @@ class Execution(Protocol):
     """A worker that was started, looked after from the supervisor's thread. No method waits."""
 
     host: str
+    lingers: bool
+    """Whether a worker that has said its `result` may only be ending: nothing more has to come over a network."""
 
     def poll(self) -> Ended | None:
         """Bring over what is new; how it ended, once it has. Raises `PotatoError` where it is lost for good."""
@@ -99,7 +110,7 @@ class Execution(Protocol):
         """End what still lives of it (SIGKILL); safe to repeat."""
 
     def close(self) -> None:
-        """Let go of it without touching the worker: the server is going down."""
+        """Let go of it without touching the worker: it has ended, or the server is going down."""
 
 
 class Backend(Protocol):

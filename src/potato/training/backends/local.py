@@ -40,6 +40,8 @@ class CheckFailed(PotatoError):
 class LocalExecution:
     """A worker of this machine, started by this server process or an earlier one."""
 
+    lingers = True
+
     def __init__(self, worker: Launched, job: Job, measured: bool) -> None:
         self.host = platform.node()
         self._worker = worker

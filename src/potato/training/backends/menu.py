@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from potato.project import Project
 from potato.project.backends import AgentBackend, Backend, SlurmBackend, SshBackend
 
-AVAILABLE = frozenset({"local"})
+AVAILABLE = frozenset({"local", "agent"})
 """The types that this version can run something on."""
 
 

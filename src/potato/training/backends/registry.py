@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from typing import Any
+
 from potato.project import Project
-from potato.training.backends.base import Backend, BackendNotAvailable, UnknownBackend
+from potato.project.backends import AgentBackend as AgentSettings
+from potato.training.agents.desk import Desk
+from potato.training.backends.agent import AgentBackend, Pack
+from potato.training.backends.base import Backend, BackendNotAvailable, Job, UnknownBackend
 from potato.training.backends.menu import AVAILABLE, backend_type
 
 
-def open_backend(project: Project, name: str) -> Backend:
-    """The project's backend of that name. Raises `UnknownBackend` and `BackendNotAvailable`."""
+def open_backend(project: Project, name: str, desk: Desk | None = None, pack: Pack | None = None) -> Backend:
+    """The project's backend of that name. `desk` and `pack` serve runs on `agent` backends; a check needs neither.
+
+    Raises `UnknownBackend` and `BackendNotAvailable`.
+    """
     type_ = backend_type(project, name)
     if type_ is None:
         raise UnknownBackend(name, project)
     if type_ not in AVAILABLE:
         raise BackendNotAvailable(name, type_)
+    settings = project.config.model_training.backends.get(name)
+    if isinstance(settings, AgentSettings):
+        return AgentBackend(project, name, settings, desk or Desk(), pack or _no_runs)
     from potato.training.backends.local import LocalBackend
 
     return LocalBackend(project)
+
+
+def _no_runs(job: Job) -> Future[Any]:
+    raise AssertionError("this backend was opened for checks alone")

@@ -15,7 +15,7 @@ from potato.store import Connection, predictions
 from potato.store import runs as rows
 from potato.store.runs import Run, State
 from potato.tasks import TaskRunner
-from potato.training.backends import Backend, Ended, Execution, Job
+from potato.training.backends import Backend, Ended, Execution, Job, StoppedThere
 from potato.training.runs import ends
 from potato.training.runs.ends import RunCancelled, ServerCloses
 from potato.training.runs.folder import RunFolder
@@ -66,6 +66,8 @@ class Course:
             raise
         except RunCancelled:
             self._end(State.CANCELLED, None)
+        except StoppedThere as stopped:
+            self._end(State.CANCELLED, ends.as_error(stopped))
         except Exception as error:  # whatever happens, the run ends with its reason and the queue goes on
             if not isinstance(error, PotatoError):
                 _log.exception("run %s met an error", self._run.run_id)
@@ -127,11 +129,17 @@ class Course:
         except (RunCancelled, ends.RunFailed) as reason:
             self._stop(execution, journal, reason)
             raise
+        except PotatoError:  # the backend has lost it
+            execution.kill()
+            self._pull(journal, everything=True)
+            raise
+        execution.close()
         failed = ends.failure(journal.outcome, ended, resumed)
         if failed is not None:
             raise self._with_hint(failed)
         self._limits.look_at_predictions()
-        self._move(State.EVALUATING, step="taking in the predictions", artifact_uri=str(self._folder.artifacts))
+        where = self._records.get(self._run.run_id).artifact_uri or str(self._folder.artifacts)
+        self._move(State.EVALUATING, step="taking in the predictions", artifact_uri=where)
 
     def _evaluate(self) -> None:
         journal = Journal(self._records, self._folder, self._run.run_id, self._log)
@@ -181,7 +189,8 @@ class Course:
             execution = backend.start(job)
         else:
             self._log.say("the server was started again; following the run")
-        self._records.amend(self._run.run_id, host=execution.host)
+        if execution.host:
+            self._records.amend(self._run.run_id, host=execution.host)
         return execution, resumed
 
     def _job(self) -> Job:
@@ -196,6 +205,7 @@ class Course:
             grace_seconds=self._settings.grace_seconds,
             step=self._step,
             log=self._log.say,
+            amend=lambda **fields: self._records.amend(self._run.run_id, **fields),
         )
 
     def _look_after(self, execution: Execution, journal: Journal) -> Ended:
@@ -205,7 +215,7 @@ class Course:
             self._pull(journal, everything=ended is not None)
             if ended is not None:
                 return ended
-            if journal.outcome.result is not None:
+            if execution.lingers and journal.outcome.result is not None:
                 lingers = lingers or time.monotonic() + self._timing.linger
                 if time.monotonic() >= lingers:
                     execution.kill()
@@ -223,7 +233,7 @@ class Course:
         self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
         execution.stop()
         end = time.monotonic() + self._settings.grace_seconds
-        while execution.poll() is None:
+        while not self._has_ended(execution):
             self._pull(journal, everything=False)
             if time.monotonic() >= end:
                 execution.kill()
@@ -233,6 +243,15 @@ class Course:
                 raise ServerCloses
             self._pulse.pause(self._timing.poll)
         self._pull(journal, everything=True)
+
+    def _has_ended(self, execution: Execution) -> bool:
+        """Whether a worker that was told to stop is gone; one that was lost meanwhile counts as gone."""
+        try:
+            return execution.poll() is not None
+        except PotatoError as error:
+            self._log.say(error.message)
+            execution.kill()
+            return True
 
     # Small things
 

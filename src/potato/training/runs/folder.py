@@ -30,6 +30,11 @@ class RunFolder:
         return self.path / "bundle"
 
     @property
+    def archive(self) -> Path:
+        """The bundle as one file, for the way to an agent."""
+        return self.path / "bundle.tar.gz"
+
+    @property
     def unfinished_bundle(self) -> Path:
         """A bundle that is being written."""
         return self.path / "bundle.part"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import threading
@@ -12,12 +13,15 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
+from potato.project.backends import AgentBackend as AgentSettings
 from potato.store import Connection, predictions
 from potato.store import runs as rows
 from potato.store.runs import FINISHED, GOING, Run, State
 from potato.tasks import TaskRunner
-from potato.training.backends import Backend, BackendInfo, CheckReport, describe, open_backend
+from potato.training.agents.desk import Desk
+from potato.training.backends import Backend, BackendInfo, CheckReport, Job, describe, open_backend
 from potato.training.bundle.preflight import preflight
+from potato.training.runs import ends
 from potato.training.runs.course import Course
 from potato.training.runs.ends import ServerCloses
 from potato.training.runs.folder import RunFolder
@@ -25,6 +29,7 @@ from potato.training.runs.pulse import Pulse
 from potato.training.runs.records import Records
 from potato.training.runs.request import Order, RunRequest, resolve
 from potato.training.runs.timing import Timing
+from potato.training.runs.waiting import WaitForAgents
 
 _log = logging.getLogger("potato.runs")
 
@@ -75,6 +80,8 @@ class Supervisor:
         self._backends_lock = threading.Lock()
         self._new_suffix = new_suffix
         self._pulse = Pulse()
+        self.desk = Desk(on_change=lambda backend: records.notifier.publish(f"backend:{backend}"))
+        self._waiting = WaitForAgents(project, self.desk)
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
@@ -125,6 +132,10 @@ class Supervisor:
         """Could a run start there now? Takes seconds. Raises `UnknownBackend` and `BackendNotAvailable`."""
         return self.backend(backend).check(trainer)
 
+    def wake(self) -> None:
+        """Something came for a run, or an agent waits: have the supervisor look now."""
+        self._pulse.wake()
+
     # What there is
 
     def get(self, run_id: str) -> Run:
@@ -156,8 +167,13 @@ class Supervisor:
         """The backend of that name, opened once. Raises `UnknownBackend` and `BackendNotAvailable`."""
         with self._backends_lock:
             if name not in self._backends:
-                self._backends[name] = open_backend(self.project, name)
+                self._backends[name] = open_backend(self.project, name, self.desk, self._pack)
             return self._backends[name]
+
+    def agent_backends(self) -> Mapping[str, AgentSettings]:
+        """The project's `agent` backends."""
+        found = self.project.config.model_training.backends.items()
+        return {name: settings for name, settings in found if isinstance(settings, AgentSettings)}
 
     # The thread
 
@@ -166,7 +182,9 @@ class Supervisor:
         return Run(
             run_id=f"{now:%Y%m%dT%H%M%S}-{self._new_suffix()}",
             state=State.QUEUED,
-            step="waiting in the queue",
+            step=f"waiting for the agent on {order.backend}"
+            if order.backend_type == "agent"
+            else "waiting in the queue",
             trainer=order.info.name,
             schemas=order.schemas,
             params=order.params,
@@ -195,10 +213,11 @@ class Supervisor:
         self._tidy()
         while not self._pulse.closing:
             try:
-                run = self.records.read(_next)
+                run = self.records.read(self._next)
                 if run is None:
-                    self._pulse.pause(None)
+                    self._wait()
                 else:
+                    self._waiting.stop()
                     self._see_through(run)
             except ServerCloses:
                 return
@@ -218,13 +237,27 @@ class Supervisor:
         if not self._pulse.closing and not future.cancelled() and future.exception() is not None:
             _log.warning("old runs could not be tidied up: %s", future.exception())
 
+    def _next(self, connection: Connection) -> Run | None:
+        """The run that is going; else the first of the queue that can go: one for an agent goes once one asks."""
+        going = rows.in_states(connection, GOING)
+        if going:
+            return going[0]
+        return next((run for run in rows.queue(connection) if self._waiting.is_ready(run)), None)
 
-def _next(connection: Connection) -> Run | None:
-    going = rows.in_states(connection, GOING)
-    if going:
-        return going[0]
-    queued = rows.queue(connection)
-    return queued[0] if queued else None
+    def _wait(self) -> None:
+        """Nothing can go now. Runs that have waited for an agent too long end."""
+        queued = self.records.read(rows.queue)
+        for run, error in self._waiting.too_long(queued):
+            with contextlib.suppress(rows.NotAllowed):  # cancelled at that very instant
+                self.records.transition(
+                    run.run_id, State.ERROR, step="", finished_at=self.records.now(), error=ends.as_error(error)
+                )
+        self._pulse.pause(self._timing.limits if queued else None)
+
+    def _pack(self, job: Job) -> Future[Any]:
+        """Have a job's bundle packed for the way, in the child process."""
+        folder = RunFolder(job.folder)
+        return self._tasks.run("agents.pack", {"bundle": str(folder.bundle), "archive": str(folder.archive)})
 
 
 __all__ = ["RunIsOver", "RunRequest", "Status", "Supervisor"]

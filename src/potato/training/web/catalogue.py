@@ -8,7 +8,6 @@ from fastapi import APIRouter, Path
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from potato.training.backends import describe
 from potato.training.runs.request import UnknownTrainer
 from potato.training.trainers import registry
 from potato.training.web import bodies, stream
@@ -16,6 +15,7 @@ from potato.training.web.answers import Json, errors
 from potato.training.web.listings import scheme_list, trainer_list
 from potato.training.web.service import supervisor_of
 from potato.training.web.status import status
+from potato.training.web.views import backend_list
 from potato.web.auth import AdminDep
 from potato.web.site import SiteDep
 
@@ -25,6 +25,7 @@ router = APIRouter(tags=["catalogue"])
 @router.get("/backends", response_model=bodies.Backends, responses=errors())
 async def list_backends(site: SiteDep, admin: AdminDep) -> Response:
     """Where runs execute, the default first."""
+    backends = await site.read(lambda connection: backend_list(connection, site.project, site.clock()))
     entries = [
         {
             "name": backend.name,
@@ -35,7 +36,7 @@ async def list_backends(site: SiteDep, admin: AdminDep) -> Response:
             "default": backend.is_default,
             "available": backend.available,
         }
-        for backend in describe(site.project)
+        for backend in backends
     ]
     return Json({"backends": entries})
 

@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import JSONResponse, Response
 
 from potato import __version__
+from potato.training.web import agents
 from potato.web.auth import AdminDep
 
 _ABOUT = """Start, watch and judge training runs. Every request carries the project's `admin_api_key` in the header
@@ -19,10 +20,15 @@ and, where there is one, `hint`. Times are UTC, ISO 8601."""
 def document(api: APIRouter) -> dict[str, Any]:
     """The document of every route of `api`."""
     made = get_openapi(title="Potato training API", version=__version__, description=_ABOUT, routes=api.routes)
-    made["components"]["securitySchemes"] = {"key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}}
+    made["components"]["securitySchemes"] = {
+        "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        "token": {"type": "http", "scheme": "bearer", "description": "The token of an agent backend."},
+    }
     made["security"] = [{"key": []}]
-    for path in made["paths"].values():
+    for name, path in made["paths"].items():
         for operation in path.values():
+            if name.startswith(agents.PREFIX):
+                operation["security"] = [{"token": []}]
             operation["responses"].pop("422", None)  # what a route cannot take is answered 400, in the one shape
     for name in ("HTTPValidationError", "ValidationError"):
         made["components"]["schemas"].pop(name, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from potato.training.web import catalogue, files, openapi, pages, runs
+from potato.training.web import agents, catalogue, files, openapi, pages, runs
 
 PREFIX = "/admin/training"
 
@@ -13,6 +13,7 @@ api = APIRouter()
 
 for _part in (runs, catalogue, files):
     api.include_router(_part.router, prefix=f"{PREFIX}/api")
+api.include_router(agents.router, prefix=agents.PREFIX)
 
 router = APIRouter()
 router.include_router(pages.router, prefix=PREFIX, include_in_schema=False)

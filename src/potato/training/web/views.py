@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection
+from potato.store import Connection, agents
 from potato.store import runs as stored
 from potato.store.clock import from_text
-from potato.training.backends import describe
+from potato.training.backends import BackendInfo, describe
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.model import GOING, Run, State, as_json
 from potato.training.web import figures, gates, pieces, plots
 from potato.training.web.files import artifacts, size_text
 from potato.training.web.listings import scheme_list, trainer_list
+from potato.web.render import ago
 
 PAGE = 50
 """Runs in one page of the table."""
@@ -49,7 +50,7 @@ def training_page(connection: Connection, project: Project, now: datetime, befor
         "shape": [[run.run_id, run.state.value] for run in (*going[:1], *queue)],
         "schemes": scheme_list(connection, project),
         "trainers": trainer_list(project),
-        "backends": describe(project),
+        "backends": backend_list(connection, project, now),
         "current": run_view(going[0], project, now) if going else None,
         "queue": queue,
         "rows": [row(run, now) for run in found[:PAGE]],
@@ -57,6 +58,21 @@ def training_page(connection: Connection, project: Project, now: datetime, befor
         "before": before,
         "histories": histories(recent),
     }
+
+
+def backend_list(connection: Connection, project: Project, now: datetime) -> list[BackendInfo]:
+    """The menu Runs on; an agent's line says when it was heard last."""
+    seen = agents.last_seen(connection)
+    return [
+        replace(entry, label=f"{entry.name} (agent, {_last_seen(seen.get(entry.name), now)})")
+        if entry.type == "agent"
+        else entry
+        for entry in describe(project)
+    ]
+
+
+def _last_seen(moment: str | None, now: datetime) -> str:
+    return f"last seen {ago(moment, now)}" if moment else "never seen"
 
 
 def run_page(run: Run, project: Project, now: datetime) -> dict[str, Any]:

@@ -1,0 +1,154 @@
+"""Files that arrive in pieces: append at an offset, finish with a check.
+
+One rule for all of them: the sender says where its piece belongs, the answer says how much is held, and the sender
+goes on from there. A piece that comes twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from potato.training.agents.errors import Incomplete, PredictionsTooLarge, UnknownFile, WrongOffset
+from potato.training.contract.files import sha256_file, sync_folder
+
+GROWING = ("events.jsonl", "stderr.log", "agent.log")
+"""Files whose every attempt follows the last in one file."""
+PREDICTIONS = "predictions.jsonl"
+FILES = (*GROWING, PREDICTIONS)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A whole file, as its sender describes it: bytes, and SHA-256 in hex."""
+
+    size: int
+    sha256: str
+
+
+class Intake:
+    """One attempt's files, arriving in the run's folder.
+
+    `bases` says where this attempt begins in each growing file. Methods may be called from any thread.
+    """
+
+    def __init__(self, folder: Path, bases: Mapping[str, int], max_predictions_mb: int) -> None:
+        self._folder = folder
+        self._bases = bases
+        self._limit_mb = max_predictions_mb
+        self._lock = threading.Lock()
+
+    def append(self, name: str, offset: int, piece: bytes) -> int:
+        """Put a piece in its place; the length held then.
+
+        Raises `UnknownFile`, `WrongOffset` for a piece past the end, `PredictionsTooLarge`, and `OSError` where the
+        disk is full: then what is held is as it was.
+        """
+        path = self._path(name)
+        with self._lock:
+            held = self._held(name)
+            if offset > held:
+                raise WrongOffset(name, offset, held)
+            fresh = piece[held - offset :]
+            if not fresh:
+                return held
+            if name == PREDICTIONS and held + len(fresh) > self._limit_mb * 1_000_000:
+                raise PredictionsTooLarge(self._limit_mb)
+            _append(path, fresh)
+            return held + len(fresh)
+
+    def held(self) -> dict[str, int]:
+        """How much of each file is here, counted from this attempt's beginning."""
+        with self._lock:
+            return {name: self._held(name) for name in FILES}
+
+    def finish(self, declared: Mapping[str, Declared]) -> None:
+        """Check every declared file, and let the predictions appear under their name. Safe to repeat.
+
+        Raises `Incomplete` with the lengths to go on from; a file whose bytes differ is begun anew.
+        """
+        with self._lock:
+            for name, file in declared.items():
+                self._check(name, file)
+            part = self._path(PREDICTIONS)
+            if PREDICTIONS in declared and part.exists():
+                part.replace(self._folder / PREDICTIONS)
+                sync_folder(str(self._folder))
+
+    def _check(self, name: str, file: Declared) -> None:
+        path = self._path(name)
+        done = self._folder / PREDICTIONS
+        if name == PREDICTIONS and not path.exists() and done.exists() and sha256_file(str(done)) == file.sha256:
+            return  # the same result, told again
+        held = self._held(name)
+        if held < file.size:
+            raise Incomplete(name, {other: self._held(other) for other in FILES})
+        if held > file.size or _digest(path, self._base(name)) != file.sha256:
+            os.truncate(path, self._base(name))
+            raise Incomplete(name, {other: self._held(other) for other in FILES})
+        _sync(path)
+
+    def _path(self, name: str) -> Path:
+        if name not in FILES:
+            raise UnknownFile(name, FILES)
+        return self._folder / (f"{name}.part" if name == PREDICTIONS else name)
+
+    def _base(self, name: str) -> int:
+        return self._bases.get(name, 0)
+
+    def _held(self, name: str) -> int:
+        try:
+            return max(0, self._path(name).stat().st_size - self._base(name))
+        except FileNotFoundError:
+            return 0
+
+
+def begin_attempt(folder: Path) -> dict[str, int]:
+    """Make room for a new attempt: where each growing file ends now, a torn last line closed; no predictions."""
+    bases = {}
+    for name in GROWING:
+        path = folder / name
+        if path.exists() and path.stat().st_size and not _ends_a_line(path):
+            _append(path, b"\n")
+        bases[name] = path.stat().st_size if path.exists() else 0
+    (folder / f"{PREDICTIONS}.part").unlink(missing_ok=True)
+    return bases
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        before = file.tell()
+        try:
+            file.write(data)
+            file.flush()
+        except OSError:
+            os.truncate(path, before)  # half a piece would be taken for a whole one
+            raise
+
+
+def _ends_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _digest(path: Path, start: int) -> str:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            for piece in iter(lambda: file.read(1 << 20), b""):
+                digest.update(piece)
+    except FileNotFoundError:
+        pass  # declared empty, and nothing came
+    return digest.hexdigest()
+
+
+def _sync(path: Path) -> None:
+    if path.exists():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())

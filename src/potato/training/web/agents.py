@@ -1,0 +1,185 @@
+"""The agents' API: what the program on a training machine may ask, with its token, of its own backend's runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from potato.store import Connection, agents
+from potato.store import runs as stored
+from potato.store.clock import to_text
+from potato.store.runs import GOING
+from potato.training.agents.claim import read_claim
+from potato.training.agents.desk import AgentId, Assignment, Desk
+from potato.training.agents.errors import NotYourRun, PredictionsTooLarge, ProtocolMismatch, RunIsOver, TokenNotTaken
+from potato.training.agents.intake import Declared
+from potato.training.runs.folder import RunFolder
+from potato.training.web import agent_bodies as bodies
+from potato.training.web.answers import Json, errors
+from potato.training.web.service import supervisor_of
+from potato.web.site import Site, SiteDep
+
+PROTOCOL = 1
+PREFIX = "/training/agent/v1"
+SEEN_EVERY_S = 5.0
+"""How often an agent's last word is written down."""
+
+router = APIRouter(tags=["agents"])
+
+RunId = Annotated[str, Path(description="The run's id, of the claim's answer.", max_length=200)]
+Attempt = Annotated[int, Query(ge=1, le=1 << 31, description="The attempt, of the claim's answer.")]
+Offset = Annotated[int, Query(ge=0, le=1 << 53, description="Where the piece belongs.")]
+
+
+async def backend_of_token(request: Request, site: SiteDep) -> str:
+    """The backend that the request's token is for. Raises `TokenNotTaken`."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not token:
+        raise TokenNotTaken
+    backend = await site.read(lambda connection: agents.backend_of(connection, token.strip()))
+    if backend is None or backend not in supervisor_of(site).agent_backends():
+        raise TokenNotTaken
+    return backend
+
+
+BackendDep = Annotated[str, Depends(backend_of_token)]
+"""The backend whose agent asks."""
+
+
+@router.post("/claim", response_model=bodies.ClaimAnswer, responses=errors(404, 409))
+async def claim(body: bodies.ClaimRequest, site: SiteDep, backend: BackendDep) -> Response:
+    """Wait for a job, at most `wait_s`. Asking again is harmless: the same agent gets the same attempt."""
+    if body.protocol != PROTOCOL:
+        raise ProtocolMismatch(body.protocol, PROTOCOL)
+    if body.backend != backend:
+        raise TokenNotTaken
+    agent = AgentId(body.agent.host, body.agent.workdir, body.agent.session)
+    holding = (body.holding.run_id, body.holding.attempt) if body.holding else None
+    await _must_be_taken_up(site, holding)
+    await _note(site, backend, agent.host)
+    job = await _await_job(site, backend, agent, holding, body.wait_s)
+    return Json({"protocol": PROTOCOL, "job": job, "poll_after_s": 0.0 if body.wait_s else 1.0})
+
+
+@router.get("/runs/{run_id}/bundle", response_class=Response, responses={206: {}, **errors(404, 409)})
+async def get_bundle(run_id: RunId, attempt: Attempt, site: SiteDep, backend: BackendDep) -> Response:
+    """The bundle as `tar.gz`; takes `Range`."""
+    await _hear(site, backend, run_id, attempt)
+    return FileResponse(RunFolder.of(site.project, run_id).archive, media_type="application/gzip")
+
+
+@router.put("/runs/{run_id}/files/{name}", response_model=bodies.Length, responses=errors(404, 409, 413))
+async def put_piece(
+    request: Request,
+    run_id: RunId,
+    name: Annotated[str, Path(max_length=100, description="`events.jsonl`, `stderr.log`, `predictions.jsonl`.")],
+    attempt: Attempt,
+    offset: Offset,
+    site: SiteDep,
+    backend: BackendDep,
+) -> Response:
+    """Append a piece of a file at `offset`. A piece that is here already changes nothing; one past the end is refused
+    with the `length` to go on from."""
+    assignment = await _hear(site, backend, run_id, attempt)
+    piece = await request.body()
+    try:
+        length = await run_in_threadpool(assignment.intake.append, name, offset, piece)
+    except PredictionsTooLarge as error:
+        assignment.failure = error  # the run ends with it; the agent is told that it is over
+        raise
+    finally:
+        supervisor_of(site).wake()
+    return Json({"length": length})
+
+
+@router.post("/runs/{run_id}/report", response_model=bodies.ReportAnswer, responses=errors(404, 409))
+async def report(run_id: RunId, body: bodies.Report, site: SiteDep, backend: BackendDep) -> Response:
+    """A heartbeat; the answer says whether to cancel."""
+    assignment = await _hear(site, backend, run_id, body.attempt)
+    assignment.step = body.step
+    if body.clock is not None:
+        assignment.clock_off_s = body.clock - time.time()
+    await _note(site, backend, assignment.agent.host)
+    return Json({"cancel": assignment.cancel, "held": await run_in_threadpool(assignment.intake.held)})
+
+
+@router.post("/runs/{run_id}/result", response_model=bodies.Taken, responses=errors(404, 409))
+async def result(run_id: RunId, body: bodies.Result, site: SiteDep, backend: BackendDep) -> Response:
+    """How the job ended. Answered once every declared file is here whole; safe to repeat."""
+    if not await _taken_before(site, backend, run_id, body.attempt):
+        assignment = await _hear(site, backend, run_id, body.attempt)
+        await run_in_threadpool(_take_result, assignment, body)
+        supervisor_of(site).wake()
+    return Json({"taken": True})
+
+
+def _take_result(assignment: Assignment, body: bodies.Result) -> None:
+    assignment.intake.finish({name: Declared(file.bytes, file.sha256) for name, file in body.files.items()})
+    record = body.model_dump(include={"exit_code", "reason", "ran_out_of_memory", "artifact_uri"})
+    assignment.on_result(record)  # on disk before it is acknowledged
+    assignment.result = record
+
+
+async def _taken_before(site: Site, backend: str, run_id: str, attempt: int) -> bool:
+    """Whether this attempt's end record is here already, from a request whose answer was lost."""
+
+    def look(connection: Connection) -> bool:
+        run = stored.get(connection, run_id)
+        if run is None or run.backend != backend:
+            raise NotYourRun
+        found = read_claim(RunFolder.of(site.project, run_id).path)
+        return found is not None and found.attempt == attempt and found.result is not None
+
+    return await site.read(look)
+
+
+async def _await_job(
+    site: Site, backend: str, agent: AgentId, holding: tuple[str, int] | None, wait_s: float
+) -> dict[str, Any] | None:
+    supervisor, topic = supervisor_of(site), f"backend:{backend}"
+    end = time.monotonic() + wait_s
+    while True:
+        seen = site.notifier.version(topic)
+        supervisor.desk.ask(backend, agent, supervisor.agent_backends()[backend].heartbeat_timeout_s)
+        offer = supervisor.desk.offer(backend, agent, holding)
+        if offer is not None:
+            return dict(offer)
+        supervisor.wake()
+        left = end - time.monotonic()
+        if left <= 0 or site.notifier.closed:
+            return None
+        await site.notifier.wait(topic, seen, left)
+
+
+async def _hear(site: Site, backend: str, run_id: str, attempt: int) -> Assignment:
+    """A word of an attempt; the assignment that it belongs to."""
+    run = await site.read(lambda connection: stored.get(connection, run_id))
+    if run is None or run.backend != backend:
+        raise NotYourRun
+    if run.is_finished:
+        raise RunIsOver(run_id)
+    return _desk(site).hear(backend, run_id, attempt, lambda: run.state in GOING)
+
+
+async def _must_be_taken_up(site: Site, holding: tuple[str, int] | None) -> None:
+    """A restarted server answers only once it knows again what it handed out. Raises `ServerNotReady`."""
+    if holding is None:
+        return
+    run = await site.read(lambda connection: stored.get(connection, holding[0]))
+    if run is not None and run.state in GOING and _desk(site).assignment(run.run_id) is None:
+        _desk(site).hear(run.backend, run.run_id, holding[1], lambda: True)
+
+
+async def _note(site: Site, backend: str, host: str) -> None:
+    """Write down that the agent was heard, now and then."""
+    if _desk(site).due(backend, SEEN_EVERY_S):
+        await site.write(lambda connection: agents.see(connection, backend, host, to_text(site.clock())))
+
+
+def _desk(site: Site) -> Desk:
+    return supervisor_of(site).desk

@@ -1,0 +1,186 @@
+"""A lab with an agent backend, served over HTTP by a process of its own, and a real agent, for tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from lab import Lab, wait_for
+from potato.app import create_app
+from potato.training.agents.tokens import register
+from potato.training.runs.notifier import Notifier
+
+BACKEND = "lab-workstation"
+API = "/admin/training/api"
+KEY = {"X-API-Key": "lab-key"}
+
+
+def agent_lab(folder: Path, **settings: Any) -> Lab:
+    """Sixty items, labelled, and an agent backend with `settings`; `model_training` takes further keys of its own."""
+    training = settings.pop("model_training", {})
+    backend = {"type": "agent", "heartbeat_timeout_s": 5, **settings}
+    lab = Lab(folder, model_training={"backends": {BACKEND: backend}, "grace_seconds": 2, **training})
+    lab.label_alternately()
+    return lab
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class Served:
+    """A server process of a lab."""
+
+    def __init__(self, lab: Lab, port: int | None = None) -> None:
+        self.lab = lab
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        command = [sys.executable, __file__, str(lab.folder), str(self.port)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
+        self.http = httpx.Client(base_url=self.url, headers=KEY, timeout=30)
+        wait_for(self._answers, 60)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None
+        try:
+            return self.http.get(f"{API}/status").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def submit(self, trainer: str = "fake", backend: str = BACKEND, **params: Any) -> str:
+        """Queue a run; its id."""
+        body = {"trainer": trainer, "schemas": ["sentiment"], "backend": backend, "params": params}
+        answer = self.http.post(f"{API}/runs", json=body)
+        assert answer.status_code == 202, answer.text
+        run_id: str = answer.json()["run_id"]
+        return run_id
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        """The run, as the API tells it."""
+        answer: dict[str, Any] = self.http.get(f"{API}/runs/{run_id}").json()
+        return answer
+
+    def log(self, run_id: str) -> str:
+        """The run's log."""
+        return self.http.get(f"{API}/runs/{run_id}/log").text
+
+    def finished(self, run_id: str, limit: float = 60.0) -> dict[str, Any]:
+        """The run, once it has ended."""
+
+        def look() -> dict[str, Any] | None:
+            run = self.run(run_id)
+            return run if run["state"] in ("success", "error", "cancelled") else None
+
+        run: dict[str, Any] = wait_for(look, limit)
+        return run
+
+    def in_state(self, run_id: str, state: str, limit: float = 60.0) -> dict[str, Any]:
+        """The run, once it is in `state`."""
+
+        def look() -> dict[str, Any] | None:
+            run = self.run(run_id)
+            return run if run["state"] == state else None
+
+        run: dict[str, Any] = wait_for(look, limit)
+        return run
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Have it end in order, where it still lives."""
+        self.http.close()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+
+
+class RunningAgent:
+    """A real agent process."""
+
+    def __init__(self, url: str, token: str, workdir: Path, *options: str, backend: str = BACKEND) -> None:
+        self.workdir = workdir
+        self.log = workdir.with_suffix(".log")
+        command = [sys.executable, "-m", "potato.training.agent", "--server", url, "--backend", backend]
+        command += ["--workdir", str(workdir), *options]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, env={**os.environ, "POTATO_TRAINING_TOKEN": token}
+            )
+
+    def said(self) -> str:
+        """What stands on its terminal."""
+        return self.log.read_text("utf-8")
+
+    def stop(self) -> int:
+        """Ctrl-C; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=30)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self.process.wait(timeout=30)
+
+
+@contextlib.contextmanager
+def served(lab: Lab, port: int | None = None) -> Iterator[Served]:
+    """A server of the lab until the block ends."""
+    server = Served(lab, port)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
+def agent(server_url: str, token: str, workdir: Path, *options: str) -> Iterator[RunningAgent]:
+    """An agent until the block ends."""
+    running = RunningAgent(server_url, token, workdir, *options)
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.stop()
+
+
+def token_for(lab: Lab) -> str:
+    """A new token of the lab's backend."""
+    return register(lab.project, BACKEND)
+
+
+def serve(folder: Path, port: int) -> None:
+    """Serve the lab in `folder` until stdin ends."""
+    notifier = Notifier()
+    app = create_app(Lab.again(folder).project, notifier=notifier)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+
+    def end_with_stdin() -> None:
+        sys.stdin.read()
+        notifier.close()  # as `potato start` does, so that no long poll holds the end up
+        server.should_exit = True
+
+    threading.Thread(target=end_with_stdin, daemon=True).start()
+    server.run()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]), int(sys.argv[2]))
