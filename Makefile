@@ -58,10 +58,11 @@ check: $(VENV)/installed-test
 docs: $(VENV)/installed-test
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
 
-# What keeps a core busy runs with few workers, what mostly waits with many.
+# What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
 test: install-test check docs
-	$(PYTEST) -n 2 -m computes
-	$(PYTEST) -n 8 -m "not computes"
+	$(PYTEST) -n 2 -m "computes and not browser"
+	$(PYTEST) -n 2 -m browser
+	$(PYTEST) -n 4 -m "not computes and not browser"
 
 clean:
 	rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 
+from loops import run
 from potato.training.runs.notifier import Notifier
 
 
@@ -17,7 +18,7 @@ def test_a_publish_wakes_whoever_waits_at_once() -> None:
         assert await notifier.wait("run:a", notifier.version("run:a"), 30) == 1
         return time.monotonic() - began
 
-    assert asyncio.run(wait()) < 5
+    assert run(wait()) < 5
 
 
 def test_a_publish_between_two_waits_is_not_lost() -> None:
@@ -27,7 +28,7 @@ def test_a_publish_between_two_waits_is_not_lost() -> None:
         notifier.publish("runs")
         assert await notifier.wait("runs", seen, 30) == 1
 
-    asyncio.run(wait())
+    run(wait())
 
 
 def test_another_topic_does_not_wake() -> None:
@@ -36,7 +37,7 @@ def test_another_topic_does_not_wake() -> None:
         notifier.publish("run:b")
         assert await notifier.wait("run:a", 0, 0.01) == 0
 
-    asyncio.run(wait())
+    run(wait())
 
 
 def test_closing_wakes_everyone_and_every_later_wait_returns() -> None:
@@ -49,7 +50,7 @@ def test_closing_wakes_everyone_and_every_later_wait_returns() -> None:
         await asyncio.wait_for(notifier.wait("c", 0, 30), 5)
         assert notifier.closed
 
-    asyncio.run(wait())
+    run(wait())
 
 
 def test_a_waiter_that_gave_up_or_whose_loop_ended_does_no_harm() -> None:
@@ -60,6 +61,6 @@ def test_a_waiter_that_gave_up_or_whose_loop_ended_does_no_harm() -> None:
         await asyncio.sleep(0)
         waiting.cancel()
 
-    asyncio.run(give_up())
+    run(give_up())
     notifier.publish("a")
     assert notifier.version("a") == 1

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import training_scenes as scenes
+from loops import run
 from potato.project import Project
 from potato.store import Database
 from potato.store import runs as stored
@@ -108,7 +109,7 @@ def test_what_the_worker_says_next_comes_by_itself(
         last = await _until(events, "end")
         assert [data["state"] for name, data, _ in last if name == "run"] == ["success"]
 
-    asyncio.run(asyncio.wait_for(watch(), LIMIT_S))
+    run(asyncio.wait_for(watch(), LIMIT_S))
 
 
 def test_many_publishes_are_joined_into_few_looks(
@@ -129,7 +130,7 @@ def test_many_publishes_are_joined_into_few_looks(
         notifier.publish(f"run:{running.run_id}")
         await _until(events, "end")
 
-    asyncio.run(asyncio.wait_for(watch(), LIMIT_S))
+    run(asyncio.wait_for(watch(), LIMIT_S))
     assert len(looks) <= 4
 
 
@@ -147,7 +148,7 @@ def test_a_server_that_goes_down_ends_every_stream(site: Site, running: Run, not
         notifier.close()
         assert all(count > 0 for count in await asyncio.gather(*tasks))
 
-    asyncio.run(asyncio.wait_for(both(), LIMIT_S))
+    run(asyncio.wait_for(both(), LIMIT_S))
 
 
 def test_the_status_is_told_whenever_it_changes(
@@ -164,7 +165,7 @@ def test_the_status_is_told_whenever_it_changes(
         news = (await _until(events, "status"))[-1][1]
         assert [run["run_id"] for run in news["queue"]] == [queued.run_id]
 
-    asyncio.run(asyncio.wait_for(watch(), LIMIT_S))
+    run(asyncio.wait_for(watch(), LIMIT_S))
 
 
 def test_a_line_break_in_the_data_does_not_break_the_event() -> None:
