@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import re
@@ -185,16 +186,24 @@ def _take_a_suggestion(page: Any, address: str) -> None:
     page.keyboard.press("Enter")
     page.locator("[data-scheme]").first.wait_for()
     for _ in range(40):
-        here = page.url + str(page.locator("main").inner_text())
-        suggested = page.locator(".suggestion").count() > 0
-        page.keyboard.press("a" if suggested else "1")
+        here, suggested = page.url, page.locator(".suggestion").count() > 0
+        _choose(page, "a" if suggested else "1")
         page.keyboard.press("Enter")
-        page.wait_for_function("here => location.href + document.querySelector('main').innerText !== here", arg=here)
-        page.wait_for_load_state()
+        page.wait_for_url(lambda url, here=here: url != here)
         if suggested:
             page.get_by_text(re.compile("saved", re.IGNORECASE)).first.wait_for()
             return
     raise AssertionError("no item came with a suggestion")
+
+
+def _choose(page: Any, key: str) -> None:
+    """Press a choice's key, and again where the page did not listen yet."""
+    for _ in range(30):
+        page.keyboard.press(key)
+        with contextlib.suppress(playwright.TimeoutError):
+            page.locator("[data-scheme] input:checked").first.wait_for(state="attached", timeout=1000)
+            return
+    raise AssertionError(f"the key {key} chose nothing")
 
 
 def test_a_waiting_run_is_cancelled_from_the_page_and_the_other_ends_well(
