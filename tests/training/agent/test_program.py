@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +170,17 @@ def test_5_where_the_server_says_so(standin: StandIn, there: Start) -> None:
 # Signals
 
 
+@pytest.fixture
+def not_ignored(number: int) -> Iterator[None]:
+    """The signal as a terminal has it: under `nohup` it is ignored, by this process and by all that it starts."""
+    before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    yield
+    signal.signal(number, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_during_the_worker_cancels_the_job_and_tells_the_server(
-    standin: StandIn, there: Start, archive: bytes, run_id: str, number: int
+    standin: StandIn, there: Start, archive: bytes, run_id: str, number: int, not_ignored: None
 ) -> None:
     run = standin.add(run_id, archive, params={"does": "wait"})
     agent = there()
