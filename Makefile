@@ -60,8 +60,8 @@ docs: $(VENV)/installed-test
 
 # What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
 test: install-test check docs
-	$(PYTEST) -n 2 -m "computes and not browser"
-	$(PYTEST) -n 2 -m browser
+	$(PYTEST) -n 2 -m computes
+	$(PYTEST) -n 2 -m "browser and not computes"
 	$(PYTEST) -n 4 -m "not computes and not browser"
 
 clean:
