@@ -116,7 +116,7 @@ def tab(chromium: Any) -> Iterator[Any]:
     """A tab of a fresh profile. A dialog box, a script's error, or a request that the CSP refused fails the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
     tab = context.new_page()
-    tab.set_default_timeout(20_000)
+    tab.set_default_timeout(60_000)
     troubles: list[str] = []
     tab.on("dialog", lambda dialog: _dialog(dialog, troubles))
     tab.on("pageerror", lambda error: troubles.append(str(error)))

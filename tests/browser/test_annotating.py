@@ -307,6 +307,8 @@ def test_a_label_that_left_the_project_meanwhile_is_refused_and_kept(live: Any, 
     tab.get_by_text("Not saved: 'positive' is not a label of 'sentiment'; it takes good, bad.").wait_for()
     tab.get_by_text("The answer is kept in this browser.").wait_for()
     tab.get_by_role("button", name="Give it up and load the item anew").click()
+    tab.get_by_label("good").wait_for()
+    tab.wait_for_load_state()  # before that the page does not listen
     tab.get_by_label("good").check()
     _state(tab, "Saved at")
     assert _answers(live) == [(1, "sentiment", "good")]
