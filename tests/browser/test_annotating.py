@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
+import browsing
 import site_scenes as scenes
 from conftest import missing
 from potato.store import Database
@@ -20,16 +21,14 @@ EVIL = ["<img src=x onerror=alert(1)>", "a<b && c", "</script><script>alert(2)</
 
 
 def _enter(tab: Any, live: Any, name: str = "ann") -> None:
-    tab.goto(live.url)
-    tab.keyboard.type(name)
-    tab.keyboard.press("Enter")
+    browsing.sign_in(tab, live.url, name)
     _item(tab, 1)
 
 
 def _item(tab: Any, seq: int) -> None:
     """Wait until the page shows that item and is ready for keys."""
     tab.locator(f'#work[data-item="{seq}"]:not([aria-busy="true"])').wait_for()
-    tab.locator("html[data-ready]").wait_for(state="attached")
+    browsing.ready(tab)
 
 
 def _state(tab: Any, text: str) -> None:
@@ -278,9 +277,7 @@ def test_markup_is_text_wherever_it_stands(live: Any, tab: Any, evil: str) -> No
     _state(tab, "Saved at")
     tab.keyboard.press("Enter")
     tab.get_by_text("Everything is annotated.").wait_for()
-    tab.goto(f"{live.url}admin")
-    tab.keyboard.type(scenes.KEY)
-    tab.keyboard.press("Enter")
+    browsing.enter_admin(tab, live.url, scenes.KEY)
     tab.locator("#agreement table").wait_for()
     assert evil in tab.locator("#agreement table").text_content()
     assert tab.locator("main img, main script").count() == 0
@@ -308,7 +305,7 @@ def test_a_label_that_left_the_project_meanwhile_is_refused_and_kept(live: Any, 
     tab.get_by_text("The answer is kept in this browser.").wait_for()
     tab.get_by_role("button", name="Give it up and load the item anew").click()
     tab.get_by_label("good").wait_for()
-    tab.wait_for_load_state()  # before that the page does not listen
+    browsing.ready(tab)
     tab.get_by_label("good").check()
     _state(tab, "Saved at")
     assert _answers(live) == [(1, "sentiment", "good")]
@@ -360,8 +357,7 @@ def test_pages_meet_wcag_and_never_scroll_sideways(live: Any, chromium: Any, sch
     tab.keyboard.press("Escape")
     tab.goto(f"{live.url}admin")
     check("admin key")
-    tab.keyboard.type(scenes.KEY)
-    tab.keyboard.press("Enter")
+    browsing.give_key(tab, scenes.KEY)
     tab.locator("#agreement table").wait_for()
     check("overview")
     tab.goto(f"{live.url}nowhere")

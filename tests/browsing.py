@@ -1,0 +1,36 @@
+"""What a person does in a browser, for tests: each step waits until the page is ready for it.
+
+A key that is pressed before the page listens is lost, so none is pressed right after a page was asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def ready(tab: Any) -> None:
+    """Wait until the page's script listens: it says so last."""
+    tab.locator("html[data-ready]").wait_for(state="attached")
+
+
+def sign_in(tab: Any, address: str, name: str) -> None:
+    """Sign in as an annotator without a mouse: the field has the focus by itself."""
+    tab.goto(address)
+    tab.locator("#name:focus").wait_for()
+    tab.keyboard.type(name)
+    tab.keyboard.press("Enter")
+    ready(tab)
+
+
+def enter_admin(tab: Any, address: str, key: str) -> None:
+    """Give the admin key without a mouse, and see the overview."""
+    tab.goto(f"{address}admin")
+    give_key(tab, key)
+
+
+def give_key(tab: Any, key: str) -> None:
+    """Give the admin key to the page that asks for it, and see the overview."""
+    tab.locator("#key:focus").wait_for()
+    tab.keyboard.type(key)
+    tab.keyboard.press("Enter")
+    tab.locator("#agreement").wait_for()
