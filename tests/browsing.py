@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from conftest import missing
+
+WCAG = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
+
 
 def ready(tab: Any) -> None:
     """Wait until the page's script listens: it says so last."""
@@ -34,3 +38,14 @@ def give_key(tab: Any, key: str) -> None:
     tab.keyboard.type(key)
     tab.keyboard.press("Enter")
     tab.locator("#agreement").wait_for()
+
+
+def check_access(tab: Any, name: str) -> None:
+    """The page as it stands has no fault that axe finds against WCAG 2.2 AA, and does not scroll sideways."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("axe-playwright-python")
+    found = Axe().run(tab, options={"runOnly": list(WCAG)})
+    assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), name

@@ -20,7 +20,7 @@ from conftest import missing
 from potato.project import Project
 from potato.store import Database
 
-LIMIT_S = 60
+LIMIT_S = 120
 
 
 class Live:
@@ -93,7 +93,7 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """A real Chromium."""
+    """A real Chromium, and the only driver of one in this process: a second cannot start beside it."""
     playwright = pytest.importorskip("playwright.sync_api")
     names = ("chromium", "chromium-browser", "google-chrome")
     path = os.environ.get("POTATO_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
@@ -105,22 +105,54 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def _dialog(dialog: Any, troubles: list[str]) -> None:
-    if dialog.type != "beforeunload":  # which is as it should be while something is unsaved
-        troubles.append(dialog.message)
-    dialog.accept()
+class Tabs:
+    """Opens tabs of fresh profiles. A dialog box that nobody waits for, a script's error, or a request that the CSP
+    refused is a trouble."""
+
+    def __init__(self, chromium: Any) -> None:
+        self.expected: list[str] = []
+        """Beginnings of what a dialog box may ask; it is answered with yes."""
+        self.troubles: list[str] = []
+        self._chromium = chromium
+        self._contexts: list[Any] = []
+
+    def open(self, **context: Any) -> Any:
+        """A tab; `context` as Playwright's `new_context` takes it."""
+        made = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **context})
+        self._contexts.append(made)
+        tab = made.new_page()
+        tab.set_default_timeout(LIMIT_S * 1000)
+        tab.on("dialog", self._answer)
+        tab.on("pageerror", lambda error: self.troubles.append(str(error)))
+        tab.on("console", self._heard)
+        return tab
+
+    def close(self) -> None:
+        """Close every tab."""
+        for context in self._contexts:
+            context.close()
+
+    def _answer(self, dialog: Any) -> None:
+        # "beforeunload" is as it should be while something is unsaved
+        if dialog.type != "beforeunload" and not dialog.message.startswith(tuple(self.expected)):
+            self.troubles.append(dialog.message)
+        dialog.accept()
+
+    def _heard(self, said: Any) -> None:
+        if re.search("Content.Security", said.text):
+            self.troubles.append(said.text)
 
 
 @pytest.fixture
-def tab(chromium: Any) -> Iterator[Any]:
-    """A tab of a fresh profile. A dialog box, a script's error, or a request that the CSP refused fails the test."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
-    tab = context.new_page()
-    tab.set_default_timeout(60_000)
-    troubles: list[str] = []
-    tab.on("dialog", lambda dialog: _dialog(dialog, troubles))
-    tab.on("pageerror", lambda error: troubles.append(str(error)))
-    tab.on("console", lambda said: re.search("Content.Security", said.text) and troubles.append(said.text))
-    yield tab
-    context.close()
-    assert troubles == []
+def tabs(chromium: Any) -> Iterator[Tabs]:
+    """Tabs of fresh profiles; a trouble in one fails the test."""
+    tabs = Tabs(chromium)
+    yield tabs
+    tabs.close()
+    assert tabs.troubles == []
+
+
+@pytest.fixture
+def tab(tabs: Tabs) -> Any:
+    """One tab."""
+    return tabs.open()

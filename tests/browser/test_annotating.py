@@ -10,7 +10,6 @@ from sqlalchemy import func, select, update
 
 import browsing
 import site_scenes as scenes
-from conftest import missing
 from potato.store import Database
 from potato.store.tables import annotation_history, assignments, facts, users
 from potato.store.tables import annotations as answers
@@ -311,38 +310,28 @@ def test_a_label_that_left_the_project_meanwhile_is_refused_and_kept(live: Any, 
     assert _answers(live) == [(1, "sentiment", "good")]
 
 
-def test_leaving_with_an_unsaved_answer_warns(live: Any, chromium: Any) -> None:
+def test_leaving_with_an_unsaved_answer_warns(live: Any, tab: Any) -> None:
     """annotation 26"""
     live.serve()
-    context = chromium.new_context()
-    tab = context.new_page()
     asked: list[str] = []
-    tab.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    tab.on("dialog", lambda dialog: asked.append(dialog.type))
     _enter(tab, live)
-    context.set_offline(True)
+    tab.context.set_offline(True)
     tab.locator("label.choice").first.click()
     _state(tab, "Not saved")
     tab.close(run_before_unload=True)
     tab.wait_for_event("close")
-    context.close()
     assert asked == ["beforeunload"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_pages_meet_wcag_and_never_scroll_sideways(live: Any, chromium: Any, scheme: str, width: int) -> None:
-    try:
-        from axe_playwright_python.sync_playwright import Axe
-    except ImportError:
-        missing("axe-playwright-python")
+def test_pages_meet_wcag_and_never_scroll_sideways(live: Any, tabs: Any, scheme: str, width: int) -> None:
     live.serve(["a" * 300, "two", "three"], guidelines="items.jsonl")
-    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    tab = context.new_page()
+    tab = tabs.open(viewport={"width": width, "height": 800}, color_scheme=scheme)
 
     def check(name: str) -> None:
-        found = Axe().run(tab, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
-        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        browsing.check_access(tab, name)
 
     tab.goto(live.url)
     check("sign-in")
@@ -362,7 +351,6 @@ def test_pages_meet_wcag_and_never_scroll_sideways(live: Any, chromium: Any, sch
     check("overview")
     tab.goto(f"{live.url}nowhere")
     check("not found")
-    context.close()
 
 
 def _change_secret(live: Any) -> None:

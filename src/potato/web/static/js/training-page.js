@@ -65,3 +65,4 @@ runForm(form, refreshParts);
 actions(document.querySelector("[data-said]"), refreshParts);
 follow();
 listen();
+document.documentElement.dataset.ready = "";

@@ -6,3 +6,4 @@ import { refreshParts } from "./training-parts.js";
 
 actions(document.querySelector("[data-said]"), refreshParts);
 new LiveRun(document.querySelector("[data-live]"), refreshParts).start();
+document.documentElement.dataset.ready = "";
