@@ -8,7 +8,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq install -c constraints.txt
 PYTEST := $(BIN)/pytest -q
 
-.PHONY: help demo demo-clean install install-test browser check docs test clean
+.PHONY: help demo demo-clean install install-test browser services check docs test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,7 +27,7 @@ demo-clean:
 	rm -rf examples/reviews/annotation_output
 
 install: $(VENV)/installed
-install-test: $(VENV)/installed-test browser
+install-test: $(VENV)/installed-test browser services
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { \
@@ -48,6 +48,9 @@ $(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
 
 browser: $(VENV)/installed-test
 	@PYTHON=$(BIN)/python .ci/browser
+
+services:
+	@.ci/services
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff format --check
