@@ -54,7 +54,7 @@ class Machine:
     hidden: Sequence[Path] = ()
     """Folders that are empty there."""
     network: bool = False
-    """A network of its own, without any interface."""
+    """A network of its own, which a cable leads to."""
 
 
 class Running:
@@ -62,6 +62,7 @@ class Running:
 
     def __init__(self, machine: Machine, folder: Path, files: Mapping[str, str]) -> None:
         self.account = machine.account
+        self.has_network = machine.network
         self.folder = folder
         self.uid = 1_000_000 + os.getpid() * 64 + next(_made) % 64
         """Of this test's process alone, so that what runs as this user runs for this test."""

@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cables import Cable
 from conftest import missing
 from machines import Machine, Running, command_line, running
 from potato.training.worker import processes
@@ -88,6 +89,8 @@ class Host:
     """A machine with sshd, which `client` knows as `alias`."""
 
     def __init__(self, there: Running, client: Client, alias: str, settings: Sequence[str]) -> None:
+        self.cable = Cable(there) if there.has_network else None
+        self.address = self.cable.address if self.cable else "127.0.0.1"
         self.there = there
         self.client = client
         self.alias = alias
@@ -100,7 +103,7 @@ class Host:
         self._service: subprocess.Popen[bytes] | None = None
         make_key(self._host_key)
         self.up()
-        where = (f"HostName 127.0.0.1\n  Port {self.port}", f"User {there.account.name}")
+        where = (f"HostName {self.address}", f"Port {self.port}", f"User {there.account.name}")
         keys = (f"IdentityFile {client.key}", "IdentitiesOnly yes", "IdentityAgent none")
         known = (f"UserKnownHostsFile {self.known_hosts}", "GlobalKnownHostsFile /dev/null")
         client.name(alias, *where, *keys, *known)
@@ -126,7 +129,7 @@ class Host:
     def be_known(self, key: Path | None = None) -> None:
         """Have the client know this host by its key, or wrongly by another."""
         public = (key or self._host_key).with_suffix(".pub").read_text("ascii").split()[:2]
-        self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {' '.join(public)}\n", "ascii")
+        self.known_hosts.write_text(f"[{self.address}]:{self.port} {' '.join(public)}\n", "ascii")
 
     def log_ins(self) -> int:
         """How often somebody has logged in."""
@@ -154,7 +157,7 @@ class Host:
 
     def _start(self, port: int) -> None:
         config = self.there.folder / "sshd_config"
-        lines = [f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {self._host_key}", *self._settings]
+        lines = [f"ListenAddress {self.address}\nPort {port}\nHostKey {self._host_key}", *self._settings]
         config.write_text("\n".join(lines) + "\n", "utf-8")
         sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin") or missing("sshd")
         self._service = self.there.spawn(sshd, "-D", "-e", "-f", str(config), log=self.log)
@@ -163,7 +166,7 @@ class Host:
         assert self._service is not None
         deadline = time.monotonic() + 30
         while self._service.poll() is None:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 10) as probe:
+            with contextlib.suppress(OSError), socket.create_connection((self.address, port), 10) as probe:
                 return probe.recv(4) == b"SSH-"
             assert time.monotonic() < deadline, self.log.read_text("utf-8")
             time.sleep(0.01)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import signal
 import subprocess
 import venv
@@ -69,3 +71,24 @@ def test_a_small_home_is_full_soon_and_a_read_only_tmp_takes_nothing(
 def test_a_hidden_folder_is_empty_there(client: Client, hosts: Callable[..., Host]) -> None:
     host = hosts(machine=Machine(hidden=[Path(venv.__file__).parent]))
     assert "No module named venv" in client.ssh(host.alias, f"{PYTHON} -m venv made").stderr
+
+
+def test_a_cable_that_is_cut_loses_all_and_tells_nobody(client: Client, hosts: Callable[..., Host]) -> None:
+    host = hosts(machine=Machine(network=True))
+    assert host.cable is not None
+    program = "import time\nwhile True: print('x' * 100000, flush=True); time.sleep(0.01)"
+    command = [client.folder / "bin" / "ssh", host.alias, f'{PYTHON} -c "{program}"']
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as going:
+        assert going.stdout is not None
+        output = going.stdout.fileno()
+
+        def comes() -> bool:
+            return bool(select.select([output], [], [], 0.5)[0] and os.read(output, 1 << 20))
+
+        wait_for(comes)
+        host.cable.cut()
+        wait_for(lambda: not comes())
+        assert going.poll() is None
+        host.cable.mend()
+        wait_for(comes)
+        going.kill()
