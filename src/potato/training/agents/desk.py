@@ -94,23 +94,19 @@ class Desk:
                     raise BackendHeld(backend, seen.agent.host, seen.agent.workdir, silent)
             self._seen[backend] = _Seen(agent, self.now(), waiting=True)
 
-    def offer(self, backend: str, agent: AgentId, holding: tuple[str, int] | None) -> Mapping[str, Any] | None:
+    def offer(self, backend: str, agent: AgentId) -> Mapping[str, Any] | None:
         """The job that lies ready for this agent.
 
-        The same start of it gets the same attempt again, and so does another start in the same folder that still
-        holds that attempt; one that holds nothing gets a new attempt, as soon as that is made.
+        The same start of it gets the same attempt again. Another start in the same folder asks only where it holds
+        nothing any more, and gets a new attempt, as soon as that is made.
         """
         with self._lock:
             for assignment in self._assignments.values():
                 if assignment.backend == backend and assignment.agent.same_place(agent) and assignment.result is None:
-                    return self._offer(assignment, agent, holding)
+                    return self._offer(assignment, agent)
             return None
 
-    def _offer(
-        self, assignment: Assignment, agent: AgentId, holding: tuple[str, int] | None
-    ) -> Mapping[str, Any] | None:
-        if holding == (assignment.run_id, assignment.attempt):
-            assignment.agent = agent
+    def _offer(self, assignment: Assignment, agent: AgentId) -> Mapping[str, Any] | None:
         if assignment.agent.session == agent.session:
             if assignment.offer is not None:
                 self._hear(assignment)

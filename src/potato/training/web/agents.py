@@ -14,18 +14,15 @@ from potato.store import Connection, agents
 from potato.store import runs as stored
 from potato.store.clock import to_text
 from potato.store.runs import GOING
-from potato.training.agents.claim import read_claim
+from potato.training.agents import answers, bodies
+from potato.training.agents.answers import PREFIX as PREFIX
 from potato.training.agents.desk import AgentId, Assignment, Desk
-from potato.training.agents.errors import NotYourRun, PredictionsTooLarge, ProtocolMismatch, RunIsOver, TokenNotTaken
-from potato.training.agents.intake import Declared
+from potato.training.agents.errors import NotYourRun, RunIsOver, TokenNotTaken
 from potato.training.runs.folder import RunFolder
-from potato.training.web import agent_bodies as bodies
 from potato.training.web.answers import Json, errors
 from potato.training.web.service import supervisor_of
 from potato.web.site import Site, SiteDep
 
-PROTOCOL = 1
-PREFIX = "/training/agent/v1"
 SEEN_EVERY_S = 5.0
 """How often an agent's last word is written down."""
 
@@ -54,16 +51,12 @@ BackendDep = Annotated[str, Depends(backend_of_token)]
 @router.post("/claim", response_model=bodies.ClaimAnswer, responses=errors(404, 409))
 async def claim(body: bodies.ClaimRequest, site: SiteDep, backend: BackendDep) -> Response:
     """Wait for a job, at most `wait_s`. Asking again is harmless: the same agent gets the same attempt."""
-    if body.protocol != PROTOCOL:
-        raise ProtocolMismatch(body.protocol, PROTOCOL)
+    agent = answers.introduced(body)
     if body.backend != backend:
         raise TokenNotTaken
-    agent = AgentId(body.agent.host, body.agent.workdir, body.agent.session)
-    holding = (body.holding.run_id, body.holding.attempt) if body.holding else None
-    await _must_be_taken_up(site, holding)
     await _note(site, backend, agent.host)
-    job = await _await_job(site, backend, agent, holding, body.wait_s)
-    return Json({"protocol": PROTOCOL, "job": job, "poll_after_s": 0.0 if body.wait_s else 1.0})
+    job = await _await_job(site, backend, agent, body.wait_s)
+    return Json(answers.job(job, 0.0 if body.wait_s else 1.0))
 
 
 @router.get("/runs/{run_id}/bundle", response_class=Response, responses={206: {}, **errors(404, 409)})
@@ -86,43 +79,30 @@ async def put_piece(
     """Append a piece of a file at `offset`. A piece that is here already changes nothing; one past the end is refused
     with the `length` to go on from."""
     assignment = await _hear(site, backend, run_id, attempt)
-    piece = await request.body()
+    data = await request.body()
     try:
-        length = await run_in_threadpool(assignment.intake.append, name, offset, piece)
-    except PredictionsTooLarge as error:
-        assignment.failure = error  # the run ends with it; the agent is told that it is over
-        raise
+        return Json(await run_in_threadpool(answers.piece, assignment, name, offset, data))
     finally:
         supervisor_of(site).wake()
-    return Json({"length": length})
 
 
 @router.post("/runs/{run_id}/report", response_model=bodies.ReportAnswer, responses=errors(404, 409))
 async def report(run_id: RunId, body: bodies.Report, site: SiteDep, backend: BackendDep) -> Response:
     """A heartbeat; the answer says whether to cancel."""
     assignment = await _hear(site, backend, run_id, body.attempt)
-    assignment.step = body.step
-    if body.clock is not None:
-        assignment.clock_off_s = body.clock - time.time()
     await _note(site, backend, assignment.agent.host)
-    return Json({"cancel": assignment.cancel, "held": await run_in_threadpool(assignment.intake.held)})
+    return Json(await run_in_threadpool(answers.report, assignment, body))
 
 
 @router.post("/runs/{run_id}/result", response_model=bodies.Taken, responses=errors(404, 409))
 async def result(run_id: RunId, body: bodies.Result, site: SiteDep, backend: BackendDep) -> Response:
     """How the job ended. Answered once every declared file is here whole; safe to repeat."""
-    if not await _taken_before(site, backend, run_id, body.attempt):
-        assignment = await _hear(site, backend, run_id, body.attempt)
-        await run_in_threadpool(_take_result, assignment, body)
-        supervisor_of(site).wake()
-    return Json({"taken": True})
-
-
-def _take_result(assignment: Assignment, body: bodies.Result) -> None:
-    assignment.intake.finish({name: Declared(file.bytes, file.sha256) for name, file in body.files.items()})
-    record = body.model_dump(include={"exit_code", "reason", "ran_out_of_memory", "artifact_uri"})
-    assignment.on_result(record)  # on disk before it is acknowledged
-    assignment.result = record
+    if await _taken_before(site, backend, run_id, body.attempt):
+        return Json(answers.taken())
+    assignment = await _hear(site, backend, run_id, body.attempt)
+    answer = await run_in_threadpool(answers.result, assignment, body)
+    supervisor_of(site).wake()
+    return Json(answer)
 
 
 async def _taken_before(site: Site, backend: str, run_id: str, attempt: int) -> bool:
@@ -132,21 +112,18 @@ async def _taken_before(site: Site, backend: str, run_id: str, attempt: int) -> 
         run = stored.get(connection, run_id)
         if run is None or run.backend != backend:
             raise NotYourRun
-        found = read_claim(RunFolder.of(site.project, run_id).path)
-        return found is not None and found.attempt == attempt and found.result is not None
+        return answers.was_taken(RunFolder.of(site.project, run_id).path, attempt)
 
     return await site.read(look)
 
 
-async def _await_job(
-    site: Site, backend: str, agent: AgentId, holding: tuple[str, int] | None, wait_s: float
-) -> dict[str, Any] | None:
+async def _await_job(site: Site, backend: str, agent: AgentId, wait_s: float) -> dict[str, Any] | None:
     supervisor, topic = supervisor_of(site), f"backend:{backend}"
     end = time.monotonic() + wait_s
     while True:
         seen = site.notifier.version(topic)
         supervisor.desk.ask(backend, agent, supervisor.agent_backends()[backend].heartbeat_timeout_s)
-        offer = supervisor.desk.offer(backend, agent, holding)
+        offer = supervisor.desk.offer(backend, agent)
         if offer is not None:
             return dict(offer)
         supervisor.wake()
@@ -164,15 +141,6 @@ async def _hear(site: Site, backend: str, run_id: str, attempt: int) -> Assignme
     if run.is_finished:
         raise RunIsOver(run_id)
     return _desk(site).hear(backend, run_id, attempt, lambda: run.state in GOING)
-
-
-async def _must_be_taken_up(site: Site, holding: tuple[str, int] | None) -> None:
-    """A restarted server answers only once it knows again what it handed out. Raises `ServerNotReady`."""
-    if holding is None:
-        return
-    run = await site.read(lambda connection: stored.get(connection, holding[0]))
-    if run is not None and run.state in GOING and _desk(site).assignment(run.run_id) is None:
-        _desk(site).hear(run.backend, run.run_id, holding[1], lambda: True)
 
 
 async def _note(site: Site, backend: str, host: str) -> None:

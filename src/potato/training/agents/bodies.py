@@ -30,15 +30,6 @@ class Introduction(Message):
     """Its Potato's version."""
 
 
-class Holding(Message):
-    """The attempt that an agent's folder still has in hand after a restart."""
-
-    run_id: Text
-    """The run."""
-    attempt: Attempt
-    """Which attempt at it."""
-
-
 class ClaimRequest(Message):
     """Asks for work."""
 
@@ -48,8 +39,6 @@ class ClaimRequest(Message):
     """The backend's name; it must be the token's."""
     agent: Introduction
     """Who asks."""
-    holding: Holding | None = None
-    """What the folder has in hand already."""
     wait_s: float = Field(default=25, ge=0, le=60)
     """How long to wait for work, in seconds."""
 
@@ -158,6 +147,8 @@ class Result(Message):
     """Every file that was sent, whole."""
     artifact_uri: Text | None = None
     """Where the model's files are: `HOST:/absolute/folder`."""
+    warnings: list[Text] = Field(default=[], max_length=16)
+    """What people should know of the end, a sentence each."""
 
 
 class Taken(Message):
