@@ -5,10 +5,12 @@ A key that is pressed before the page listens is lost, so none is pressed right 
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from conftest import missing
 
+LIMIT_S = 120
 WCAG = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 
 
@@ -49,3 +51,11 @@ def check_access(tab: Any, name: str) -> None:
     found = Axe().run(tab, options={"runOnly": list(WCAG)})
     assert found.violations_count == 0, f"{name}: {found.generate_report()}"
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+
+
+def until(tab: Any, function: str, argument: Any = None) -> None:
+    """Wait until a JavaScript function gives true. `wait_for_function` would need `eval`, which the pages forbid."""
+    deadline = time.monotonic() + LIMIT_S
+    while not tab.evaluate(function, argument):
+        assert time.monotonic() < deadline, f"{function} did not come about"
+        tab.wait_for_timeout(20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -144,6 +145,53 @@ def test_an_answer_given_while_the_server_was_killed_survives_a_reload_and_lands
     assert _written(live) == 1
 
 
+def _reload_with_a_late_script(tab: Any) -> Callable[[], None]:
+    """Load the page anew without its script; the script comes when the function returned is called."""
+    held: list[Any] = []
+    tab.route("**/annotate.js*", lambda route: held.append(route))
+    tab.reload(wait_until="commit")
+    tab.locator(".question").last.wait_for()
+
+    def release() -> None:
+        assert tab.locator("html[data-ready]").count() == 0
+        held[0].continue_()
+        browsing.ready(tab)
+
+    return release
+
+
+def test_a_choice_made_before_the_page_listens_is_saved(live: Any, tab: Any) -> None:
+    live.serve()
+    _enter(tab, live)
+    release = _reload_with_a_late_script(tab)
+    tab.get_by_label("negative").check()
+    release()
+    _state(tab, "Saved at")
+    assert _answers(live) == [(1, "sentiment", "negative")]
+    release = _reload_with_a_late_script(tab)
+    tab.get_by_label("positive").check()
+    tab.get_by_label("None of these").check()
+    release()
+    _state(tab, "Saved at")
+    assert _answers(live) == [(1, "sentiment", "positive"), (1, "topics", [])]
+
+
+def test_a_choice_made_before_the_page_listens_beats_what_was_kept(live: Any, tab: Any) -> None:
+    live.serve()
+    _enter(tab, live)
+    tab.route("**/answers", lambda route: route.abort())
+    tab.get_by_label("negative").check()
+    tab.get_by_label("food").check()
+    _state(tab, "Not saved")
+    tab.unroute("**/answers")
+    release = _reload_with_a_late_script(tab)
+    tab.get_by_label("positive").check()
+    release()
+    browsing.until(tab, "() => !localStorage.length")
+    assert tab.get_by_label("food").is_checked()
+    assert _answers(live) == [(1, "sentiment", "positive"), (1, "topics", ["food"])]
+
+
 def test_an_expired_session_keeps_the_answer_and_signs_in_in_place(live: Any, tab: Any) -> None:
     """annotation 25: the server comes back with another secret in the middle."""
     live.serve()
@@ -234,7 +282,7 @@ def test_none_of_these_and_the_labels_exclude_each_other(live: Any, tab: Any) ->
     tab.get_by_label("service").check()
     assert not none.is_checked()
     tab.get_by_role("button", name="Clear").first.click()
-    tab.wait_for_function("!localStorage.length")
+    browsing.until(tab, "() => !localStorage.length")
     assert _answers(live) == []
 
 

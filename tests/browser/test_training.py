@@ -117,9 +117,10 @@ def _start_by_keyboard(tab: Any) -> str:
     before = tab.locator("[data-answer] a").all_text_contents()
     _tab_to(tab, "[data-start]")
     tab.keyboard.press("Enter")
-    tab.wait_for_function(
+    browsing.until(
+        tab,
         "before => { const a = document.querySelector('[data-answer] a'); return a && a.textContent !== before }",
-        arg=before[0] if before else None,
+        before[0] if before else None,
     )
     return str(tab.locator("[data-answer] a").text_content()).removeprefix("Run ")
 

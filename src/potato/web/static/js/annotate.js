@@ -3,7 +3,7 @@
 import { openDialog, signInAgain, skipDialog } from "./dialogs.js";
 import { Drafts } from "./drafts.js";
 import { keysOn, pageKey, switchKeys } from "./keys.js";
-import { changed, complain, mark, missing, questionsOf, read, showAsked, suggestion, write } from "./questions.js";
+import { changed, complain, mark, missing, questionsOf, read, showAsked, suggestion, touched, write } from "./questions.js";
 
 const $ = (id) => document.getElementById(id);
 const work = () => $("work");
@@ -146,11 +146,14 @@ function leaveTo(url) {
 /** Make the page that just came ready: bring back what is not saved yet, and hide what is not asked. */
 function begin() {
   const kept = drafts.of(work().dataset.item);
+  const early = questionsOf(work()).filter((question) => touched(question).length); // later than any draft
   for (const question of questionsOf(work())) {
     const name = question.dataset.scheme;
-    if (name in kept) write(question, kept[name]);
+    if (early.includes(question)) for (const input of touched(question)) changed(question, input);
+    else if (name in kept) write(question, kept[name]);
     else mark(question);
   }
+  if (early.length) save(early);
   showAsked(work());
   inView.reset();
   if (drafts.queue.length) drafts.send();

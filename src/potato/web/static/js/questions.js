@@ -57,6 +57,15 @@ export function suggestion(question) {
   return "suggested" in question.dataset ? JSON.parse(question.dataset.suggested) : undefined;
 }
 
+/**
+ * The inputs that differ from what the server sent: someone was quicker than the page's script, which heard nothing of it.
+ */
+export function touched(question) {
+  return inputs(question).filter((input) =>
+    ["radio", "checkbox"].includes(input.type) ? input.checked !== input.defaultChecked : input.value !== input.defaultValue,
+  );
+}
+
 /** Say on the question whether its suggestion is taken, and whether there is something to clear. */
 export function mark(question) {
   const answer = read(question);
