@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from jobs import STRANGE, Item, environment, write_bundle
+from keepers import nothing_left
 from potato.training.agent.agent import Agent
 from potato.training.agent.client import Client
 from potato.training.agent.course import Settings
 from potato.training.agent.patience import Timing
 from potato.training.agent.stop import Stop
 from potato.training.agent.transport import HttpTransport
-from potato.training.worker import launch, processes
 from standin import BACKEND, TOKEN, StandIn, pack, serving
 
 FAST = Timing(first_pause=0.01, longest_pause=0.1, poll=0.02, claim_wait=0.5, quick_claim=0.05, unsaid=0.0, leave=1.0)
@@ -107,30 +107,10 @@ def archive(tmp_path: Path) -> bytes:
 
 
 @pytest.fixture
-def run_id(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def run_id(tmp_path: Path) -> Iterator[str]:
     """A run's id of this very test's; nothing of that run lives when the test is over."""
-    name = f"20261129T141500-{abs(hash(str(tmp_path))) % 10**10}"
-    yield name
-    keepers = keepers_of(name)
-    for pid in keepers:
-        os.kill(pid, signal.SIGKILL)
-    left = launch.find_marked(name)
-    launch.kill_marked(name)
-    assert (left, keepers) == ([], []), "something was left running"
-
-
-def keepers_of(run_id: str) -> list[int]:
-    """The keepers of a run that live."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            command = (folder / "cmdline").read_bytes() if folder.name.isdigit() else b""
-        except OSError:
-            continue
-        process = processes.stat(int(folder.name)) if b"potato.training.agent.keeper" in command else None
-        if process is not None and process.lives and run_id.encode() in command:
-            found.append(process.pid)
-    return found
+    with nothing_left(tmp_path) as name:
+        yield name
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from conftest import missing
 from jobs import SOURCE, Job, environment
 from potato.training.contract.exits import Exit
 
-PACKAGES = ("agent", "contract", "trainers", "worker")
+PACKAGES = ("agent", "contract", "host", "trainers", "worker")
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ class TooLarge(Unreachable):
 
 
 class Client:
-    """One agent's calls. Every call may raise `Unreachable` (ask again) or `Refused`.
+    """One agent's calls. Every call may raise `Unreachable` (ask again), `Gone` or `Refused`.
 
     `limit_s` shortens every wait for an answer where it is set.
     """
@@ -63,15 +63,19 @@ class Client:
 
     def __init__(self, transport: Transport, token: str, backend: str) -> None:
         self._transport = transport
+        self.longest_range = transport.longest_range
         self._authorization = "Bearer " + token
         self._backend = backend
 
     def __repr__(self) -> str:
         return "Client(backend=%r)" % self._backend  # never the token
 
-    def claim(self, agent: Mapping[str, Any], wait_s: float) -> Claim:
-        """Wait for work, at most `wait_s`. Raises `NotUnderstood` too."""
+    def claim(self, agent: Mapping[str, Any], wait_s: float, holding: Optional[Mapping[str, Any]] = None) -> Claim:
+        """Wait for work, at most `wait_s`. `holding` names the `run_id` and `attempt` that this agent has already.
+        Raises `NotUnderstood` too."""
         asked = {"protocol": PROTOCOL, "backend": self._backend, "agent": dict(agent), "wait_s": wait_s}
+        if holding is not None:
+            asked["holding"] = dict(holding)
         answer = self._call("POST", "/claim", json_body=asked, timeout=wait_s + 30)
         if "protocol" not in answer:
             raise Unreachable("an answer came back that is not Potato's")

@@ -12,12 +12,12 @@ from potato.training.agent.carrier import Carrier
 from potato.training.agent.client import Client, Job, Refused
 from potato.training.agent.download import BundleNotFetched, Download, Interrupted
 from potato.training.agent.folder import JobFolder
-from potato.training.agent.keeper import STOPPED
+from potato.training.agent.keeper import LOST, STOPPED
 from potato.training.agent.keeping import Keeping
 from potato.training.agent.patience import Contact, Patience, Say, Timing
 from potato.training.agent.pulse import Pulse
 from potato.training.agent.stop import Stop
-from potato.training.agent.transport import NotStored
+from potato.training.agent.transport import Gone, NotStored
 from potato.training.agent.unpack import UnsafeArchive
 from potato.training.contract.exits import Exit
 
@@ -36,6 +36,10 @@ class Settings:
     version: str
     once: bool = False
     keep: bool = False
+    env: Optional[Mapping[str, str]] = None
+    """The worker's environment, over the agent's own; a job that has one already keeps that."""
+    server_clears: bool = False
+    """Whether the server itself removes the job's folder, so that nothing of it goes here."""
     timing: Timing = field(default_factory=Timing)
 
 
@@ -59,8 +63,8 @@ class Course:
         self._keeping = Keeping(self._folder, self._attempt, settings.timing.poll)
 
     def run(self) -> None:
-        """Work until the server knows all. Raises `Refused` where it wants nothing more of this job, and `Stopped`
-        where it could not be told; then the job's folder waits for the next agent."""
+        """Work until the server knows all. Raises `Refused` where it wants nothing more of this job, and `Stopped` or
+        `Gone` where it could not be told; then the job's folder waits for the next agent."""
         try:
             with self._pulse:
                 record = self._ended()
@@ -69,9 +73,17 @@ class Course:
         except Refused as refused:
             self._clear_away(refused)
             raise
+        except Gone:
+            self.lost()
+            raise
         finally:
             self._client.close()
         self._folder.close(self._settings.keep)
+
+    def lost(self) -> None:
+        """The way to the server is gone. The keeper goes on for as long as the job says, which may be not at all."""
+        if not self._job.give_up_s and os.path.isdir(self._attempt.path):
+            self._attempt.ask_cancel(LOST)
 
     def _ended(self) -> Dict[str, Any]:
         """How the attempt ended."""
@@ -93,23 +105,24 @@ class Course:
 
     def _prepare(self) -> None:
         """Everything that the keeper needs. What is there already is left as it is."""
-        self._folder.make(self._order())
         for other in self._folder.attempts():
             if other.number != self._attempt.number and (other.is_going() or other.end() is None):
                 keeping.end(other, "a newer attempt begins", self._job.grace_s + KILL_S)
-        self._attempt.make()
         if self._attempt.end() is not None or self._attempt.is_going():
             return
+        self._folder.make(self._order())
+        self._attempt.make()
         self._pulse.step = "downloading the bundle"
         Download(self._client, self._job, self._folder, self._patience, self._stop, self._interruption).run()
         self._pulse.step = ""
 
     def _order(self) -> Mapping[str, Any]:
-        settings = self._settings
+        settings, earlier = self._settings, self._folder.order() or {}
         return {
             "backend": settings.backend,
             "host": platform.node(),
             "python": settings.python,
+            "env": dict(settings.env if settings.env is not None else earlier.get("env") or {}),
             "job": self._job.raw,
         }
 
@@ -131,6 +144,8 @@ class Course:
             record = self._keeping.look()
             if record is not None:
                 return record
+            if self._pulse.gone is not None:
+                raise self._pulse.gone
             self._carry()
             if self._stop.is_set():
                 time.sleep(self._timing.poll)  # the worker has its grace
@@ -173,7 +188,8 @@ class Course:
         if refused.status == 401:
             return
         ended = self._attempt.end()
-        if self._settings.keep or (ended is not None and ended.get("exit_code") == Exit.FINISHED):
+        keep = self._settings.keep or self._settings.server_clears
+        if keep or (ended is not None and ended.get("exit_code") == Exit.FINISHED):
             self._folder.close(self._settings.keep)
         else:
             self._folder.remove()

@@ -12,8 +12,6 @@ from potato.training.agent.transport import CutOff, Sink, Unreachable
 from potato.training.agent.unpack import unpack
 from potato.training.contract.files import sha256_file
 
-RANGE = 8 << 20
-"""Bytes asked for at once."""
 TRIES = 5
 
 
@@ -86,7 +84,7 @@ class Download:
     def _part(self, file: BinaryIO) -> Optional[Unreachable]:
         """Ask for the next range; what went wrong. All that came is in the file."""
         start = file.tell()
-        end = min(self._job.bundle_bytes, start + RANGE)
+        end = min(self._job.bundle_bytes, start + self._client.longest_range)
         self._look()
         try:
             with self._stop.raising():

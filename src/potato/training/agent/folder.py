@@ -134,8 +134,8 @@ class JobFolder:
         self._order = os.path.join(self.path, "job.json")
 
     def make(self, order: Mapping[str, Any]) -> None:
-        """Make the folder, closed to others, with the job's order in it: `backend`, `host`, `python`, and the server's
-        own `job`."""
+        """Make the folder, closed to others, with the job's order in it: `backend`, `host`, `python`, the worker's
+        `env`, and the server's own `job`."""
         os.makedirs(self.path, mode=_MODE, exist_ok=True)
         os.chmod(self.path, _MODE)
         write_json(self._order, order)

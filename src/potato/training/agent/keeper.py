@@ -51,9 +51,10 @@ class Keeper:
         self._folder = folder
         self._attempt = attempt
         self._python = str(order["python"])
+        self._env: Mapping[str, str] = order.get("env") or {}
         self._job: Mapping[str, Any] = order["job"]
         self._grace = float(self._job.get("grace_seconds", 20.0))
-        self._lease = Lease(attempt, float(self._job.get("give_up_s", 300.0)))
+        self._lease = Lease(attempt, _patience(self._job))
         self._told = False
 
     def tell(self, signal_number: int, frame: Any) -> None:
@@ -91,7 +92,7 @@ class Keeper:
             return None
         spec = os.path.join(self._attempt.path, "spec.json")
         self._spec().write(spec)
-        return launch.start(self._python, spec, self._attempt.path, os.environ)
+        return launch.start(self._python, spec, self._attempt.path, dict(os.environ, **self._env))
 
     def _has_begun(self) -> bool:
         return os.path.exists(os.path.join(self._attempt.path, "events.jsonl"))
@@ -138,6 +139,12 @@ class Keeper:
             num_threads=job.get("num_threads"),
             grace_seconds=self._grace,
         )
+
+
+def _patience(job: Mapping[str, Any]) -> float:
+    """How long a job goes on without a renewed lease. One that is to end with its connection is cancelled by the
+    courier, which sees that break; the lease is for a courier that was killed, and no slow answer may end it."""
+    return float(job.get("give_up_s", 300.0)) or float(job.get("heartbeat_timeout_s", 120.0))
 
 
 def main(arguments: List[str]) -> int:

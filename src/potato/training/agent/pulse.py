@@ -8,7 +8,7 @@ from potato.training.agent.client import Client, Job, Refused
 from potato.training.agent.folder import Attempt
 from potato.training.agent.keeper import CANCELLED
 from potato.training.agent.patience import Contact
-from potato.training.agent.transport import Unreachable
+from potato.training.agent.transport import Gone, Unreachable
 
 _NAME = "pulse"
 
@@ -26,6 +26,8 @@ class Pulse:
         self.step = ""
         self.refused: Optional[Refused] = None
         """Why the server takes nothing more of this attempt, once it said so."""
+        self.gone: Optional[Gone] = None
+        """Why the server will not be heard any more by this way."""
 
     def __enter__(self) -> "Pulse":
         self._thread.start()
@@ -38,7 +40,7 @@ class Pulse:
 
     def _beat(self) -> None:
         interval = min(self._job.report_every_s, self._job.heartbeat_timeout_s / 4)
-        while not self._done.is_set() and self.refused is None:
+        while not self._done.is_set() and self.refused is None and self.gone is None:
             self._report()
             self._done.wait(interval)
         self._client.close()
@@ -50,6 +52,9 @@ class Pulse:
             if not self._done.is_set():
                 self._contact.failed(_NAME, error)
             return  # and the lease is not renewed
+        except Gone as gone:
+            self.gone = gone
+            return
         except Refused as refused:
             self.refused = refused
             self._attempt.ask_cancel(str(refused))

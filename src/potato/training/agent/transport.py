@@ -36,6 +36,10 @@ class Unusable(Unreachable):
     """The server can never be asked in this way, unless something on the way changes; the sentence says what to do."""
 
 
+class Gone(Exception):
+    """The way to the server is gone for good. Nothing is lost: whoever comes by another goes on with the job."""
+
+
 class NotStored(Exception):
     """This machine's disk did not take what came. The cause is the `OSError`."""
 
@@ -52,6 +56,9 @@ class Answer:
 class Transport(Protocol):
     """A way to the server."""
 
+    longest_range: int
+    """Bytes of the bundle that are asked for at once."""
+
     def request(
         self,
         method: str,
@@ -64,7 +71,7 @@ class Transport(Protocol):
         """Send one request and wait for its answer, at most `timeout` seconds for each step of it.
 
         `opener` decides whether the answer's body goes elsewhere, piece by piece. A request may be sent twice.
-        Raises `Unreachable`, and `NotStored` where what `opener` named raised `OSError`.
+        Raises `Unreachable`, `Gone`, and `NotStored` where what `opener` named raised `OSError`.
         """
 
     def close(self) -> None:
@@ -77,6 +84,8 @@ class HttpTransport:
     `address` may have a path prefix, and may end with a slash. `ca_file` is a certificate authority trusted besides
     the system's, which `SSL_CERT_FILE` names too. Raises `Unusable` for an address that is none.
     """
+
+    longest_range = 8 << 20
 
     def __init__(self, address: str, environment: Mapping[str, str], ca_file: Optional[str] = None) -> None:
         url = _parsed(address)

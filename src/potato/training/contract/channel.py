@@ -1,0 +1,156 @@
+"""A byte stream cut into frames: a JSON header and a body, either way, over two file descriptors.
+
+A frame is the header's length (4 bytes, big-endian), the body's (8 bytes), the header in UTF-8, the body. Nothing is
+read ahead: what follows a frame stays in the pipe.
+"""
+
+import json
+import os
+import select
+import struct
+import threading
+import time
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+
+PREFIX = struct.Struct(">IQ")
+MAX_HEADER = 8 << 20
+MAX_BODY = 8 << 20
+"""A longer body is taken by `read_body` alone."""
+PIECE = 1 << 20
+
+Sink = Callable[[bytes], Any]
+Source = Callable[[int], bytes]
+
+
+class ChannelClosed(Exception):
+    """Nothing more comes or goes: the other side has left, or the way there is gone."""
+
+
+class NotAFrame(ChannelClosed):
+    """What came is no frame, so nothing that follows can be understood either."""
+
+
+class ChannelSilent(Exception):
+    """Nothing came for as long as the caller would wait. What had come of a frame is kept: asking again goes on."""
+
+
+class Channel:
+    """One end of the stream. Sending is safe from several threads; one thread at a time receives."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._pending = bytearray()
+        self._sending = threading.Lock()
+
+    def send(self, header: Mapping[str, Any], body: bytes = b"") -> None:
+        """Send one frame. Raises `ChannelClosed`."""
+        with self._sending:
+            self._write(_head(header, len(body)) + body)
+
+    def send_stream(self, header: Mapping[str, Any], length: int, read: Source) -> None:
+        """Send a frame whose body of `length` bytes comes from `read(at most)`, piece by piece.
+
+        Raises `ChannelClosed`, and whatever `read` raises; a body that ends early or breaks off leaves a stream that
+        is good for nothing, and the caller is to close it.
+        """
+        with self._sending:
+            self._write(_head(header, length))
+            while length:
+                piece = read(min(length, PIECE))
+                if not piece:
+                    raise NotAFrame("the body ended %d bytes early" % length)
+                self._write(piece)
+                length -= len(piece)
+
+    def receive(self, timeout_s: Optional[float] = None) -> Tuple[Dict[str, Any], bytes]:
+        """The next frame: its header and its body, which is at most `MAX_BODY` bytes.
+
+        Raises `ChannelClosed`, and `ChannelSilent` when no byte came for `timeout_s`.
+        """
+        header_length, body_length = self._lengths(timeout_s)
+        if body_length > MAX_BODY:
+            raise NotAFrame("a body of %d bytes came where a short one was due" % body_length)
+        start = PREFIX.size + header_length
+        self._fill(start + body_length, timeout_s)
+        header, body = _parsed(bytes(self._pending[PREFIX.size : start])), bytes(self._pending[start:])
+        self._pending.clear()
+        return header, body
+
+    def receive_header(self, timeout_s: Optional[float] = None) -> Tuple[Dict[str, Any], int]:
+        """The next frame's header, and the length of the body, which the caller takes with `read_body`."""
+        header_length, body_length = self._lengths(timeout_s)
+        self._fill(PREFIX.size + header_length, timeout_s)
+        header = _parsed(bytes(self._pending[PREFIX.size :]))
+        self._pending.clear()
+        return header, body_length
+
+    def read_body(self, length: int, sink: Sink, timeout_s: Optional[float] = None) -> None:
+        """Hand the `length` bytes that come next to `sink`, piece by piece.
+
+        Raises `ChannelClosed`, `ChannelSilent` when no byte came for `timeout_s`, and whatever `sink` raises; then
+        the stream is good for nothing more.
+        """
+        while length:
+            piece = self._read(min(length, PIECE), timeout_s)
+            sink(piece)
+            length -= len(piece)
+
+    def _lengths(self, timeout_s: Optional[float]) -> Tuple[int, int]:
+        self._fill(PREFIX.size, timeout_s)
+        header_length, body_length = PREFIX.unpack_from(self._pending)
+        if header_length > MAX_HEADER:
+            raise NotAFrame("a header of %d bytes came, which is no frame's" % header_length)
+        return header_length, body_length
+
+    def _fill(self, length: int, timeout_s: Optional[float]) -> None:
+        """Have at least `length` bytes of the present frame, and not one of the next."""
+        while len(self._pending) < length:
+            self._pending += self._read(min(length - len(self._pending), PIECE), timeout_s)
+
+    def _read(self, most: int, timeout_s: Optional[float]) -> bytes:
+        try:
+            if timeout_s is not None and not _readable(self._read_fd, timeout_s):
+                raise ChannelSilent("nothing came for %g seconds" % timeout_s)
+            piece = os.read(self._read_fd, most)
+        except OSError as error:
+            raise ChannelClosed("the connection broke: %s" % error) from error
+        if not piece:
+            raise ChannelClosed("the connection was closed")
+        return piece
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[os.write(self._write_fd, left) :]
+        except OSError as error:
+            raise ChannelClosed("the connection broke: %s" % error) from error
+
+
+def _head(header: Mapping[str, Any], body_length: int) -> bytes:
+    text = json.dumps(header).encode()
+    return PREFIX.pack(len(text), body_length) + text
+
+
+def _parsed(text: bytes) -> Dict[str, Any]:
+    try:
+        header = json.loads(text.decode("utf-8"))
+    except ValueError as error:
+        raise NotAFrame("what came is no frame: %.100r" % text) from error
+    if not isinstance(header, dict):
+        raise NotAFrame("what came is no frame's header: %.100r" % text)
+    return header
+
+
+def _readable(descriptor: int, timeout_s: float) -> bool:
+    """Whether reading would not wait; asks for at most `timeout_s`. Not by `select`, which knows low numbers alone."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN | select.POLLPRI)
+    end = time.monotonic() + timeout_s
+    while True:
+        left = end - time.monotonic()
+        if poll.poll(max(0, int(left * 1000 + 0.999))):
+            return True
+        if left <= 0:
+            return False

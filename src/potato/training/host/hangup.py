@@ -1,0 +1,53 @@
+"""Noticing at once that the server has left, whatever the program is doing."""
+
+import os
+import select
+import signal
+import threading
+from typing import Callable, List
+
+GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+
+
+class Hangup:
+    """Ends this program when the other end of `descriptor` is closed, or a signal says so.
+
+    Nothing is unwound: whatever this program does may be cut off at any instant. `on_leaving` is called first, in the
+    order in which it was added.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._leaving: List[Callable[[], None]] = []
+        self._once = threading.Lock()
+
+    def watch(self) -> None:
+        """Begin. Called from the main thread."""
+        threading.Thread(target=self._wait, name="hangup", daemon=True).start()
+        for number in SIGNALS:
+            signal.signal(number, lambda number, frame: self.leave())
+
+    def on_leaving(self, call: Callable[[], None]) -> None:
+        """Call this before leaving."""
+        self._leaving.append(call)
+
+    def forget(self, call: Callable[[], None]) -> None:
+        """Do not call it any more."""
+        self._leaving.remove(call)
+
+    def leave(self) -> None:
+        """End this program."""
+        if self._once.acquire(blocking=False):
+            try:
+                for call in list(self._leaving):
+                    call()
+            finally:
+                os._exit(0)
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self._descriptor, getattr(select, "POLLRDHUP", 0))
+        while not any(event & GONE for _, event in poll.poll()):
+            pass
+        self.leave()

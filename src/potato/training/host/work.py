@@ -1,0 +1,123 @@
+"""The call `work`: this program is the courier of one run, and the connection its way to the server.
+
+It claims the run's job, goes on with whatever an earlier courier left, and ends when the server knows all. A
+connection that breaks ends it and nothing else: the keeper looks after the worker, and the next courier comes by
+another connection.
+"""
+
+import os
+import platform
+import shutil
+import sys
+from collections import deque
+from typing import Any, Callable, Deque, Dict, Mapping, Optional
+
+from potato.training.agent.agent import Leave
+from potato.training.agent.channel_transport import ChannelTransport
+from potato.training.agent.client import Client, Job, NotUnderstood, Refused
+from potato.training.agent.course import Course, Settings
+from potato.training.agent.folder import JobFolder
+from potato.training.agent.patience import Contact, Patience, Timing
+from potato.training.agent.stop import Stop
+from potato.training.host import couriers
+from potato.training.host.failures import CallFailed
+from potato.training.host.session import Session
+
+LINES = 20
+"""What a courier said last, for the run's log."""
+
+
+def work(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
+    """See one run through; `code` (see `Leave`) and `said`, its last lines. Raises `CallFailed`, `Gone`."""
+    courier = Courier(session, call)
+    with couriers.alone(courier.folder):
+        return {"code": int(courier.run()), "said": list(courier.said)}
+
+
+class Courier:
+    """The courier of the run that `call` names."""
+
+    def __init__(self, session: Session, call: Mapping[str, Any]) -> None:
+        self.said: Deque[str] = deque(maxlen=LINES)
+        self.run_id = str(call["run_id"])
+        workdir = os.path.join(session.remote_dir, str(call.get("workdir") or ""))
+        self.folder = JobFolder(workdir, self.run_id)
+        self._version = str(call.get("version") or "")
+        self._hangup = session.hangup
+        self._timing = Timing()
+        self._stop = Stop()
+        self._contact = Contact(self.said.append, self._timing)
+        self._settings = Settings(
+            backend=str(call["backend"]),
+            workdir=workdir,
+            python=_interpreter(call.get("python")),
+            version=self._version,
+            once=True,
+            keep=bool(call.get("keep")),
+            timing=self._timing,
+            env=_environment(call.get("env")),
+            server_clears=True,
+        )
+        transport = ChannelTransport(session.channel)
+        self._clients: Callable[[], Client] = lambda: Client(transport, "", self._settings.backend)
+
+    def run(self) -> Leave:
+        """Work until the server knows all. Raises `Gone`."""
+        try:
+            self._see_through(self._claimed())
+        except Refused as refused:
+            self.said.append(str(refused))
+            return Leave.RETRY
+        except NotUnderstood as error:
+            self.said.append(str(error))
+            return Leave.NOT_UNDERSTOOD
+        return Leave.DONE
+
+    def _see_through(self, job: Job) -> None:
+        course = Course(job, self._settings, self._clients, self._contact, self.said.append, self._stop)
+        self._hangup.on_leaving(course.lost)
+        try:
+            course.run()
+        finally:
+            self._hangup.forget(course.lost)
+
+    def _claimed(self) -> Job:
+        """The run's job. What lies here already is told, so that the same attempt goes on."""
+        client = self._clients()
+        patience = Patience("claim", self._contact, self._stop, self._timing)
+        while True:
+            claim = patience.ask(lambda: client.claim(self._who(), self._timing.claim_wait, self._holding()))
+            if claim.job is not None and claim.job.run_id != self.run_id:
+                raise NotUnderstood("the server offered run %s to the courier of %s" % (claim.job.run_id, self.run_id))
+            if claim.job is not None:
+                return claim.job
+            self._stop.wait(max(claim.poll_after_s, 0.05))
+
+    def _holding(self) -> Optional[Dict[str, Any]]:
+        job = (self.folder.order() or {}).get("job")
+        return {"run_id": self.run_id, "attempt": job.get("attempt")} if isinstance(job, dict) else None
+
+    def _who(self) -> Dict[str, Any]:
+        return {
+            "host": platform.node() or "unknown",
+            "workdir": self.folder.workdir,
+            "session": couriers.session(self.folder),
+            "pid": os.getpid(),
+            "version": self._version,
+            "python": platform.python_version(),
+        }
+
+
+def _interpreter(wanted: Any) -> str:
+    """The worker's interpreter as an absolute path; this very one where none is named. Raises `CallFailed`."""
+    if not wanted:
+        return sys.executable
+    found = shutil.which(os.path.expanduser(str(wanted)))
+    if found is None:
+        hint = "set python to an interpreter that exists there"
+        raise CallFailed("python_not_found", "%s was not found on %s" % (wanted, platform.node()), hint)
+    return os.path.abspath(found)
+
+
+def _environment(given: Any) -> Optional[Dict[str, str]]:
+    return None if given is None else {str(name): str(value) for name, value in dict(given).items()}
