@@ -20,8 +20,8 @@ HINT = "set remote_dir to a folder that this account may write in"
 def main(nonce):
     # type: (str) -> None
     version = ".".join(str(part) for part in sys.version_info[:3])
-    encoded = os.fsencode(sys.executable or "?") if sys.version_info >= (3,) else sys.executable
-    os.write(1, ("\nPOTATO-%s-PY %s " % (nonce, version)).encode("ascii") + encoded + b"\n")
+    encode = getattr(os, "fsencode", lambda text: text)
+    os.write(1, ("\nPOTATO-%s-PY %s " % (nonce, version)).encode("ascii") + encode(sys.executable or "?") + b"\n")
     if sys.version_info >= (3, 8):
         os.umask(0o77)
         source, target = os.dup(0), os.dup(1)
