@@ -182,11 +182,16 @@ def _lay_out(folder: Path, account: Account, uid: int, files: Mapping[str, str])
     for name, line in lines.items():
         (folder / "etc" / name).write_text(Path("/etc", name).read_text("utf-8") + line, "utf-8")
     for name, text in files.items():
-        file = folder / "skeleton" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-        file.chmod(0o755 if text.startswith("#!") else 0o644)
+        lay(folder / "skeleton" / name, text)
     (folder / "skeleton").chmod(0o700)
+
+
+def lay(path: Path, text: str) -> Path:
+    """Write a file with its folders; one that begins with `#!` can be executed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    path.chmod(0o755 if text.startswith("#!") else 0o644)
+    return path
 
 
 def owned_by(uid: int) -> list[int]:

@@ -103,11 +103,16 @@ class Host:
         self._service: subprocess.Popen[bytes] | None = None
         make_key(self._host_key)
         self.up()
-        where = (f"HostName {self.address}", f"Port {self.port}", f"User {there.account.name}")
-        keys = (f"IdentityFile {client.key}", "IdentitiesOnly yes", "IdentityAgent none")
-        known = (f"UserKnownHostsFile {self.known_hosts}", "GlobalKnownHostsFile /dev/null")
-        client.name(alias, *where, *keys, *known)
+        self.also(alias)
         self.be_known()
+
+    def also(self, alias: str, *options: str, key: Path | None = None) -> str:
+        """Let the client know this host by another name too, with these options first; that name."""
+        where = (f"HostName {self.address}", f"Port {self.port}", f"User {self.there.account.name}")
+        keys = (f"IdentityFile {key or self.client.key}", "IdentitiesOnly yes", "IdentityAgent none")
+        known = (f"UserKnownHostsFile {self.known_hosts}", "GlobalKnownHostsFile /dev/null")
+        self.client.name(alias, *options, *where, *keys, *known)
+        return alias
 
     def up(self) -> None:
         """Let sshd listen; on the same port each time."""
