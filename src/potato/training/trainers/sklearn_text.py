@@ -3,46 +3,23 @@ little data."""
 
 import itertools
 import os
-import warnings
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Sequence
 
 from potato.training.contract.bundle import BundleItem
 from potato.training.contract.predictions import Prediction
-from potato.training.trainers import provenance
+from potato.training.trainers import linear, provenance
 from potato.training.trainers.base import Model, Param, Requirement, Task, Trainer, TrainerError, TrainerInfo
-from potato.training.trainers.targets import check_trainable, decode, encode, figures, known, log_loss
+from potato.training.trainers.targets import check_trainable, decode
 
-STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0)
-"""The values of C that are tried on val. Log loss chooses: accuracy ties between them on little data, and then the
-confidences of a model that is held too tight say nothing."""
-USUAL_STRENGTH = 3.0
-ENOUGH_TO_CHOOSE = 20
-"""With fewer val items their figures are chance, and the usual C is taken."""
 BATCH = 512
 LONGEST_TERM = 100
 """A longer term is no word but an address or a blob, and an array of terms is as wide as its longest."""
 
 _PARAMS = (
-    Param(
-        "C",
-        "float",
-        None,
-        "Inverse strength of the regularisation: higher fits the training items closer. "
-        "Left out, the one of 0.3, 1, 3, 10 and 30 whose probabilities suit val best.",
-        minimum=1e-4,
-        maximum=1e4,
-    ),
-    Param(
-        "class_weight",
-        "choice",
-        "balanced",
-        "`balanced` counts rare labels as much as common ones; `none` counts every item alike.",
-        choices=("balanced", "none"),
-    ),
+    *linear.PARAMS,
     Param("word_ngrams", "int", 2, "Longest run of words that is one feature; 0 leaves words out.", 0, 4),
     Param("char_ngrams", "int", 5, "Longest run of characters that is one feature; 0 leaves characters out.", 0, 8),
     Param("max_features", "int", 200000, "Keep the most frequent features only, of words and of characters each.", 10),
-    Param("max_iter", "int", 1000, "Most steps of the solver.", 10),
 )
 
 
@@ -62,77 +39,41 @@ class SklearnText(Trainer):
 
     def fit(self, task: Task) -> Model:
         check_trainable(task, self.info.min_train_items)
-        task.progress("training", 0, _rounds(task) + 1)
+        steps = linear.rounds(task) + 1
+        task.progress("training", 0, steps)
         features = _features(task)
         table = features.transform(_texts(task.train))
-        task.progress("training", 1, _rounds(task) + 1)
-        targets = _table(encode(task.train, task.schema), task.schema.kind)
-        best: Optional[_TextModel] = None
-        for number, strength in enumerate(_strengths(task), 1):
-            task.check_stop()
-            model = _TextModel(task, features, _trained(task, strength, table, targets), strength)
-            model.measure(number)
-            if best is None or (model.loss is not None and best.loss is not None and model.loss < best.loss):
-                best = model
-            task.progress("training", number + 1, _rounds(task) + 1)
-        assert best is not None
-        return best
+        val = _texts(linear.usable(task))
+        task.progress("training", 1, steps)
+        return _TextModel(task, features, linear.choose(task, table, features.transform(val) if val else None))
 
 
 class _TextModel(Model):
     """A pipeline from text to probabilities."""
 
-    def __init__(self, task: Task, features: Any, classifier: Any, strength: float) -> None:
-        from sklearn.pipeline import Pipeline
-
+    def __init__(self, task: Task, features: Any, head: linear.Head) -> None:
         self._task = task
-        self._pipeline = Pipeline([("features", features), ("classifier", classifier)])
-        self._strength = strength
-        self._figures: Dict[str, float] = {}
-        self.loss: Optional[float] = None
-
-    def measure(self, step: int) -> None:
-        """Take its figures on val and report them, and say so where the solver did not come to its end."""
-        schema = self._task.schema
-        items = known(self._task.val, schema)
-        predictions = list(self.predict(items))
-        self._figures = figures(predictions, items, schema)
-        self.loss = log_loss(predictions, items, schema)
-        if self.loss is not None:
-            self._figures["loss"] = self.loss
-        for name, value in self._figures.items():
-            self._task.metric("val", name, value, step, C=self._strength)
-        if _unfinished(self._pipeline.named_steps["classifier"], self._task.params["max_iter"]):
-            self._task.log("warning", "the solver stopped at max_iter before it had converged (C %g)" % self._strength)
+        self._features = features
+        self._head = head
 
     def save(self, folder: str) -> None:
-        import zipfile
+        from sklearn.pipeline import Pipeline
 
-        import skops.io
-
-        path = os.path.join(folder, "model.skops")
-        skops.io.dump(self._pipeline, path, compression=zipfile.ZIP_DEFLATED)
-        # a label that every training item has is predicted by a type of scikit-learn's that skops wants named
-        trusted = list(skops.io.get_untrusted_types(file=path))
-        more = {"C": self._strength, "skops_trusted": trusted}
+        pipeline = Pipeline([("features", self._features), ("classifier", self._head.classifier)])
+        trusted = linear.save(pipeline, os.path.join(folder, "model.skops"))
+        more = {"C": self._head.strength, "skops_trusted": trusted}
         provenance.write(folder, self._task, SklearnText.info, ("scikit-learn", "skops"), **more)
 
     def predict(self, items: Iterable[BundleItem]) -> Iterator[Prediction]:
         stream = iter(items)
         for batch in iter(lambda: list(itertools.islice(stream, BATCH)), []):
             self._task.check_stop()
-            for item, outputs in zip(batch, self._probabilities(_texts(batch))):
+            rows = self._head.probabilities(self._features.transform(_texts(batch)))
+            for item, outputs in zip(batch, rows):
                 yield decode(item.id, self._task.schema, outputs)
 
     def metrics(self) -> Dict[str, float]:
-        return dict({"val_" + name: value for name, value in self._figures.items()}, C=self._strength)
-
-    def _probabilities(self, texts: List[str]) -> Iterator[List[float]]:
-        """Each text's probabilities in the order of the scheme's classes, by the classifier's own list of them."""
-        columns = self._pipeline.named_steps["classifier"].classes_.tolist()
-        order = [columns.index(number) for number in range(len(self._task.schema.classes))]
-        for row in self._pipeline.predict_proba(texts).tolist():
-            yield [row[column] for column in order]
+        return self._head.metrics()
 
 
 def _texts(items: Sequence[BundleItem]) -> List[str]:
@@ -192,45 +133,3 @@ def _weighted(counter: Any, texts: List[str], task: Task) -> Iterator[Any]:
     del counter.vocabulary_
     weights = TfidfTransformer(sublinear_tf=True).fit(counts[:, kept])
     yield Pipeline([("count", counter), ("weight", weights)])
-
-
-def _strengths(task: Task) -> Sequence[float]:
-    if task.params["C"] is not None:
-        return (task.params["C"],)
-    return STRENGTHS if len(task.val) >= ENOUGH_TO_CHOOSE else (USUAL_STRENGTH,)
-
-
-def _rounds(task: Task) -> int:
-    return len(_strengths(task))
-
-
-def _table(encoded: List[Any], kind: str) -> Any:
-    """The targets as scikit-learn takes them. It takes a single column for one class or the other, so a lone label is
-    given its opposite as a second, which nobody asks for."""
-    import numpy
-
-    table = numpy.asarray(encoded)
-    return numpy.hstack([table, 1 - table]) if kind == "multilabel" and table.shape[1] == 1 else table
-
-
-def _trained(task: Task, strength: float, table: Any, targets: Any) -> Any:
-    with warnings.catch_warnings():
-        # of no use to anybody: that label is then always predicted
-        warnings.filterwarnings("ignore", message=".* is present in all training examples")
-        return _classifier(task, strength).fit(table, targets)
-
-
-def _classifier(task: Task, strength: float) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-
-    weight = None if task.params["class_weight"] == "none" else "balanced"
-    model = LogisticRegression(
-        C=strength, class_weight=weight, max_iter=task.params["max_iter"], random_state=task.seed
-    )
-    return OneVsRestClassifier(model) if task.schema.kind == "multilabel" else model
-
-
-def _unfinished(classifier: Any, limit: int) -> bool:
-    solvers = getattr(classifier, "estimators_", [classifier])
-    return any(max(getattr(solver, "n_iter_", [0])) >= limit for solver in solvers)
