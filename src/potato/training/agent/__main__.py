@@ -70,8 +70,11 @@ def _work(options: argparse.Namespace, workdir: str, python: str, token: str) ->
     def clients() -> Client:
         return Client(HttpTransport(options.server, os.environ, options.ca), token, options.backend)
 
+    def say_without_token(text: str) -> None:
+        say(text.replace(token, "<token>"))  # an address that the server names may have it in it
+
     say("agent for '%s' on %s, working in %s; Ctrl-C stops it" % (options.backend, options.server, workdir))
-    return Agent(settings, clients, say, stop).run()
+    return Agent(settings, clients, say_without_token, stop).run()
 
 
 def say(text: str) -> None:

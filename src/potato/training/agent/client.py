@@ -2,7 +2,7 @@
 
 import json
 import urllib.parse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Dict, Mapping, Optional
 
 from potato.training.agent.transport import Answer, CutOff, Opener, Sink, Transport, Unreachable
@@ -64,18 +64,15 @@ class Client:
     def __init__(self, transport: Transport, token: str, backend: str) -> None:
         self._transport = transport
         self.longest_range = transport.longest_range
-        self._authorization = "Bearer " + token
+        self._token = token.encode()
         self._backend = backend
 
     def __repr__(self) -> str:
         return "Client(backend=%r)" % self._backend  # never the token
 
-    def claim(self, agent: Mapping[str, Any], wait_s: float, holding: Optional[Mapping[str, Any]] = None) -> Claim:
-        """Wait for work, at most `wait_s`. `holding` names the `run_id` and `attempt` that this agent has already.
-        Raises `NotUnderstood` too."""
+    def claim(self, agent: Mapping[str, Any], wait_s: float) -> Claim:
+        """Wait for work, at most `wait_s`. Raises `NotUnderstood` too."""
         asked = {"protocol": PROTOCOL, "backend": self._backend, "agent": dict(agent), "wait_s": wait_s}
-        if holding is not None:
-            asked["holding"] = dict(holding)
         answer = self._call("POST", "/claim", json_body=asked, timeout=wait_s + 30)
         if "protocol" not in answer:
             raise Unreachable("an answer came back that is not Potato's")
@@ -157,9 +154,9 @@ class Client:
         timeout: float = 30.0,
         opener: Optional[Opener] = None,
     ) -> Answer:
-        whole = dict(headers, Authorization=self._authorization, Accept="application/json")
+        whole = dict(headers, Authorization="Bearer " + self._token.decode(), Accept="application/json")
         timeout = timeout if self.limit_s is None else min(timeout, self.limit_s)
-        answer = self._transport.request(method, PREFIX + path, whole, body, timeout, opener)
+        answer = self._without_token(self._transport.request(method, PREFIX + path, whole, body, timeout, opener))
         if answer.status < 400:
             return answer
         parsed = _parsed(answer)
@@ -170,6 +167,10 @@ class Client:
         if answer.status >= 500 or answer.status == 429:
             raise Unreachable("the server answered %d: %.300s" % (answer.status, parsed["error"]))
         raise Refused(answer.status, str(parsed["code"]), str(parsed["error"]), parsed)
+
+    def _without_token(self, answer: Answer) -> Answer:
+        """Something on the way may show what it was sent; no text that is made of it is to tell the token."""
+        return replace(answer, body=answer.body.replace(self._token, b"<token>")) if self._token else answer
 
 
 def _path(job: Job, rest: str, **query: int) -> str:
