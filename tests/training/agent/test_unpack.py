@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import tarfile
+import tracemalloc
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
@@ -99,3 +100,38 @@ def test_more_than_the_disk_has_room_for_is_refused_before_it_is_full(
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(1000, 1, 999))
     with pytest.raises(UnsafeArchive, match="more room than the disk has free"):
         unpack(path, str(tmp_path / "out"))
+
+
+def test_a_header_that_would_fill_the_memory_is_refused(archive: Callable[..., str], tmp_path: Path) -> None:
+    """A few kilobytes of archive, and 200 MB of a name's header."""
+    path = archive(entry("a", pax_headers={"comment": "x" * 200_000_000}))
+    assert Path(path).stat().st_size < 400_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(UnsafeArchive, match="a header of 2"):
+            unpack(path, str(tmp_path / "out"))
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_short_files_without_end_are_refused(
+    archive: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes a block of the disk and some memory, though it holds nothing."""
+    path = archive(*(entry(str(number)) for number in range(12)))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(100_000, 55_000, 45_000))
+    with pytest.raises(UnsafeArchive, match="more room"):
+        unpack(path, str(tmp_path / "out"))
+    monkeypatch.undo()
+    monkeypatch.setattr("potato.training.agent.unpack.MAX_MEMBERS", 11)
+    with pytest.raises(UnsafeArchive, match="more than 11 files"):
+        unpack(path, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_large_file_comes_out_as_it_was(archive: Callable[..., str], tmp_path: Path) -> None:
+    """Longer than the pieces that it is read in, under a name that needs a header of its own."""
+    name, content = "é" * 120, os.urandom(3 << 20)
+    unpack(archive(entry(name, content=content)), str(tmp_path / "out"))
+    assert (tmp_path / "out" / name).read_bytes() == content

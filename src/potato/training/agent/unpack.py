@@ -1,12 +1,17 @@
 """Unpacking a bundle that came over a network: plain files and folders below one folder, and nothing else."""
 
+import gzip
 import os
 import shutil
 import tarfile
 import zlib
-from typing import Iterator, Set
+from typing import IO, Iterator, Set, cast
 
 PIECE = 1 << 20
+MAX_MEMBERS = 1_000_000
+"""Files and folders; a bundle has a handful, and one for each picture or recording."""
+_BLOCK = 4096
+"""What a file takes of the disk at least, however short it is."""
 _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE)
 
 
@@ -18,7 +23,7 @@ def unpack(archive: str, folder: str) -> None:
     """Unpack the `tar.gz` at `archive` so that `folder` appears whole or not at all.
 
     Raises `UnsafeArchive` for absolute paths, `..`, links, devices, a name that comes twice, more than the disk has
-    room for, and damage; `OSError` where the disk refuses.
+    room for, headers that would fill the memory, and damage; `OSError` where the disk refuses.
     """
     beside = "%s.%d.part" % (folder, os.getpid())
     shutil.rmtree(beside, ignore_errors=True)
@@ -33,7 +38,7 @@ def unpack(archive: str, folder: str) -> None:
 
 def _unpack_into(archive: str, folder: str) -> None:
     try:
-        with tarfile.open(archive, "r:gz") as tar:
+        with gzip.open(archive, "rb") as packed, tarfile.open(fileobj=_in_pieces(packed), mode="r:") as tar:
             for member in _safe_members(tar, shutil.disk_usage(folder).free):
                 _place(tar, member, os.path.join(folder, *member.name.split("/")))
     except (tarfile.TarError, zlib.error, EOFError, ValueError) as error:
@@ -47,6 +52,7 @@ def _unpack_into(archive: str, folder: str) -> None:
 def _safe_members(tar: tarfile.TarFile, room: int) -> Iterator[tarfile.TarInfo]:
     seen: Set[str] = set()
     for member in tar:
+        tar.members = []  # type: ignore[attr-defined]  # it would remember every one of them
         name = member.name
         if member.type not in _PLAIN or member.issparse():
             raise UnsafeArchive("the bundle's archive holds %.200r, which is neither a file nor a folder" % name)
@@ -54,11 +60,32 @@ def _safe_members(tar: tarfile.TarFile, room: int) -> Iterator[tarfile.TarInfo]:
             raise UnsafeArchive("the bundle's archive holds the path %.200r, which leads outside it" % name)
         if name in seen:
             raise UnsafeArchive("the bundle's archive holds %.200r twice" % name)
-        room -= member.size
+        room -= max(member.size, _BLOCK)
         if room < 0:
             raise UnsafeArchive("the bundle needs more room than the disk has free")
         seen.add(name)
+        if len(seen) > MAX_MEMBERS:
+            raise UnsafeArchive("the bundle's archive holds more than %d files" % MAX_MEMBERS)
         yield member
+
+
+class _InPieces:
+    """A file that is read in pieces, as the content of members is. `tarfile` reads the headers of long names and the
+    like whole, however long they say that they are."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes. Raises `UnsafeArchive` for more than a piece."""
+        if size > PIECE:
+            raise UnsafeArchive("the bundle's archive holds a header of %d bytes" % size)
+        return self._file.read(size)
+
+
+def _in_pieces(file: IO[bytes]) -> IO[bytes]:
+    return cast(IO[bytes], _InPieces(file))
 
 
 def _place(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
