@@ -38,7 +38,7 @@ def unpack(archive: str, folder: str) -> None:
 
 def _unpack_into(archive: str, folder: str) -> None:
     try:
-        with gzip.open(archive, "rb") as packed, tarfile.open(fileobj=_in_pieces(packed), mode="r:") as tar:
+        with gzip.open(archive, "rb") as packed, _open(packed) as tar:
             for member in _safe_members(tar, shutil.disk_usage(folder).free):
                 _place(tar, member, os.path.join(folder, *member.name.split("/")))
     except (tarfile.TarError, zlib.error, EOFError, ValueError) as error:
@@ -69,11 +69,15 @@ def _safe_members(tar: tarfile.TarFile, room: int) -> Iterator[tarfile.TarInfo]:
         yield member
 
 
+def _open(packed: gzip.GzipFile) -> tarfile.TarFile:
+    return tarfile.open(fileobj=cast(IO[bytes], _InPieces(packed)), mode="r:")
+
+
 class _InPieces:
     """A file that is read in pieces, as the content of members is. `tarfile` reads the headers of long names and the
     like whole, however long they say that they are."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: gzip.GzipFile) -> None:
         self._file = file
         self.seek, self.tell = file.seek, file.tell
 
@@ -82,10 +86,6 @@ class _InPieces:
         if size > PIECE:
             raise UnsafeArchive("the bundle's archive holds a header of %d bytes" % size)
         return self._file.read(size)
-
-
-def _in_pieces(file: IO[bytes]) -> IO[bytes]:
-    return cast(IO[bytes], _InPieces(file))
 
 
 def _place(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
