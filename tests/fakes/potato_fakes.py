@@ -1,5 +1,6 @@
 """Trainers for tests, found by entry point like any third party's: they learn nothing, and end as they are told."""
 
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,10 @@ class FakeModel(Model):
 
     def save(self, folder):
         Path(folder, "model.txt").write_text("a model", "ascii")
+        for number in range(self.task.params["weights"]):
+            with Path(folder, f"weights-{number}.bin").open("wb") as file:
+                for _ in range(self.task.params["weights_mb"]):
+                    file.write(os.urandom(1 << 20))
 
     def predict(self, items):
         params = self.task.params
@@ -58,6 +63,8 @@ class Fake(Trainer):
             Param("says", "text", "", "what is odd about its predictions"),
             Param("answer", "text", "positive", "what it predicts"),
             Param("seconds", "float", 0.0, "how long it trains", minimum=0, maximum=600),
+            Param("weights", "int", 0, "how many large files its model has", minimum=0, maximum=9),
+            Param("weights_mb", "int", 1, "how large each is", minimum=1, maximum=4000),
             Param("slow_predict_s", "float", 0.0, "how long a prediction takes", minimum=0, maximum=60),
         ),
         min_train_items=4,
@@ -66,6 +73,9 @@ class Fake(Trainer):
     def fit(self, task):
         does = task.params["does"]
         task.log("info", f"the fake begins: {does}")
+        if does == "tell":
+            names = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+            task.log("info", f"environment: {json.dumps({name: os.environ.get(name) for name in names})}")
         if does == "deaf":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if does == "child":
