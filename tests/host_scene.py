@@ -62,14 +62,14 @@ class Host:
         python: str,
         *,
         remote_dir: str = "~/.cache/potato-training",
-        variables: Mapping[str, str] | None = None,
         env: Mapping[str, str] | None = None,
+        login: Mapping[str, str] | None = None,
         shell: str = "sh",
         hello: bool = True,
     ) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.nonce = secrets.token_hex(8)
-        plain = {"HOME": str(home), "PATH": os.environ["PATH"]} if env is None else dict(env)
+        plain = {"HOME": str(home), "PATH": os.environ["PATH"]} if login is None else dict(login)
         self.process = subprocess.Popen(
             [shell],
             stdin=subprocess.PIPE,
@@ -80,12 +80,12 @@ class Host:
             bufsize=0,
         )
         assert self.process.stdin and self.process.stdout and self.process.stderr
-        self.channel = Channel(self.process.stdout.fileno(), self.process.stdin.fileno())
         try:
-            self.process.stdin.write(bootstrap.script(self.nonce, python, variables or {}))
+            self.process.stdin.write(bootstrap.script(self.nonce, python, env or {}))
             self.noise, self.python, self.executable = self._python(self.process.stdout)
             if self.python < "3.8" and self.python[:3] != "3.1":
                 raise NotStarted(self.noise + self.python, self.process)
+            self.channel = Channel(self.process.stdout.fileno(), self.process.stdin.fileno())
             self._stderr: list[bytes] = []
             self._reader = threading.Thread(target=self._read_stderr, daemon=True)
             self._reader.start()

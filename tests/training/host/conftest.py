@@ -27,8 +27,8 @@ def host(tmp_path: Path) -> Iterator[Callable[..., Host]]:
     made: list[Host] = []
 
     def log_in(python: str = sys.executable, home: str = "home", **more: Any) -> Host:
-        variables = {"PYTHONPATH": str(STRANGE), **more.pop("variables", {})}
-        made.append(Host(tmp_path / home, python, variables=variables, **more))
+        env = {"PYTHONPATH": str(STRANGE), **more.pop("env", {})}
+        made.append(Host(tmp_path / home, python, env=env, **more))
         return made[-1]
 
     yield log_in

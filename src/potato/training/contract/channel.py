@@ -4,12 +4,13 @@ A frame is the header's length (4 bytes, big-endian), the body's (8 bytes), the 
 read ahead: what follows a frame stays in the pipe.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import select
 import struct
 import threading
-import time
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
 PREFIX = struct.Struct(">IQ")
@@ -17,6 +18,7 @@ MAX_HEADER = 8 << 20
 MAX_BODY = 8 << 20
 """A longer body is taken by `read_body` alone."""
 PIECE = 1 << 20
+F_SETPIPE_SZ = 1031
 
 Sink = Callable[[bytes], Any]
 Source = Callable[[int], bytes]
@@ -31,28 +33,41 @@ class NotAFrame(ChannelClosed):
 
 
 class ChannelSilent(Exception):
-    """Nothing came for as long as the caller would wait. What had come of a frame is kept: asking again goes on."""
+    """Not one byte came, or went, for as long as the caller would wait.
+
+    What had come of a frame is kept, so asking again goes on; what had gone of one is half a frame, and the caller is
+    to close the stream.
+    """
 
 
 class Channel:
-    """One end of the stream. Sending is safe from several threads; one thread at a time receives."""
+    """One end of the stream. Sending is safe from several threads; one thread at a time receives.
 
-    def __init__(self, read_fd: int, write_fd: int) -> None:
+    The descriptors become non-blocking, and their pipes as large as the system allows. `send_timeout_s` is how long
+    the other side may take nothing before `ChannelSilent` is raised; for ever where it is None.
+    """
+
+    def __init__(self, read_fd: int, write_fd: int, send_timeout_s: Optional[float] = None) -> None:
         self._read_fd = read_fd
         self._write_fd = write_fd
+        self._send_timeout_s = send_timeout_s
         self._pending = bytearray()
         self._sending = threading.Lock()
+        for descriptor in (read_fd, write_fd):
+            os.set_blocking(descriptor, False)
+            with contextlib.suppress(OSError, ValueError):  # no pipe, or not Linux
+                fcntl.fcntl(descriptor, F_SETPIPE_SZ, PIECE)
 
     def send(self, header: Mapping[str, Any], body: bytes = b"") -> None:
-        """Send one frame. Raises `ChannelClosed`."""
+        """Send one frame. Raises `ChannelClosed`, `ChannelSilent`."""
         with self._sending:
             self._write(_head(header, len(body)) + body)
 
     def send_stream(self, header: Mapping[str, Any], length: int, read: Source) -> None:
         """Send a frame whose body of `length` bytes comes from `read(at most)`, piece by piece.
 
-        Raises `ChannelClosed`, and whatever `read` raises; a body that ends early or breaks off leaves a stream that
-        is good for nothing, and the caller is to close it.
+        Raises `ChannelClosed`, `ChannelSilent`, and whatever `read` raises; a body that ends early or breaks off
+        leaves a stream that is good for nothing, and the caller is to close it.
         """
         with self._sending:
             self._write(_head(header, length))
@@ -109,23 +124,27 @@ class Channel:
             self._pending += self._read(min(length - len(self._pending), PIECE), timeout_s)
 
     def _read(self, most: int, timeout_s: Optional[float]) -> bytes:
-        try:
-            if timeout_s is not None and not _readable(self._read_fd, timeout_s):
-                raise ChannelSilent("nothing came for %g seconds" % timeout_s)
-            piece = os.read(self._read_fd, most)
-        except OSError as error:
-            raise ChannelClosed("the connection broke: %s" % error) from error
+        piece: Optional[bytes] = None
+        while piece is None:
+            try:
+                piece = os.read(self._read_fd, most)
+            except BlockingIOError:
+                _wait(self._read_fd, select.POLLIN, timeout_s, "came")
+            except OSError as error:
+                raise ChannelClosed("the connection broke: %s" % error) from error
         if not piece:
             raise ChannelClosed("the connection was closed")
         return piece
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)
-        try:
-            while left:
+        while left:
+            try:
                 left = left[os.write(self._write_fd, left) :]
-        except OSError as error:
-            raise ChannelClosed("the connection broke: %s" % error) from error
+            except BlockingIOError:
+                _wait(self._write_fd, select.POLLOUT, self._send_timeout_s, "was taken")
+            except OSError as error:
+                raise ChannelClosed("the connection broke: %s" % error) from error
 
 
 def _head(header: Mapping[str, Any], body_length: int) -> bytes:
@@ -143,14 +162,9 @@ def _parsed(text: bytes) -> Dict[str, Any]:
     return header
 
 
-def _readable(descriptor: int, timeout_s: float) -> bool:
-    """Whether reading would not wait; asks for at most `timeout_s`. Not by `select`, which knows low numbers alone."""
+def _wait(descriptor: int, event: int, timeout_s: Optional[float], what: str) -> None:
+    """Wait until the descriptor is ready. Raises `ChannelSilent`. Not by `select`, which knows low numbers alone."""
     poll = select.poll()
-    poll.register(descriptor, select.POLLIN | select.POLLPRI)
-    end = time.monotonic() + timeout_s
-    while True:
-        left = end - time.monotonic()
-        if poll.poll(max(0, int(left * 1000 + 0.999))):
-            return True
-        if left <= 0:
-            return False
+    poll.register(descriptor, event)
+    if not poll.poll(None if timeout_s is None else timeout_s * 1000):
+        raise ChannelSilent("nothing %s for %g seconds" % (what, timeout_s or 0.0))

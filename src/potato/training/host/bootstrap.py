@@ -14,24 +14,27 @@ import re
 import shlex
 from typing import List, Mapping
 
-MARK = "POTATO-%s-"
 SHELL, NO_PYTHON, PYTHON = "SH", "NOPYTHON", "PY"
 
 
-def script(nonce: str, python: str, variables: Mapping[str, str]) -> bytes:
-    """The script. `variables` are exported before Python is looked for; a `~/` at the start of the interpreter or of a
-    variable is the home there. Raises `ValueError` for what is no variable's name."""
+def marker(nonce: str, name: str) -> str:
+    """The text at the beginning of a line that says how far the host has come: `SHELL`, `NO_PYTHON` or `PYTHON`."""
+    return "POTATO-%s-%s" % (nonce, name)
+
+
+def script(nonce: str, python: str, env: Mapping[str, str]) -> bytes:
+    """The script. `env` is exported before Python is looked for; a `~/` at the start of the interpreter or of a value
+    is the home there. Raises `ValueError` for a nonce or a name that is none."""
     if not re.fullmatch(r"[A-Za-z0-9]+", nonce):
         raise ValueError("the nonce %r is more than letters and digits" % nonce)
-    mark = MARK % nonce
-    lines = ["echo", "echo %s%s" % (mark, SHELL), "PYTHONUTF8=1", "export PYTHONUTF8"]
-    for name, value in variables.items():
+    lines = ["echo", "echo %s" % marker(nonce, SHELL), "PYTHONUTF8=1", "export PYTHONUTF8"]
+    for name, value in env.items():
         lines += _exported(name, value)
     lines += [
         "python=%s" % _quoted(python),
         # A folder has its x too, and `command -v` names it in some shells.
         'case $python in */*) test -f "$python" -a -x "$python";; *) command -v "$python" >/dev/null 2>&1;; esac ||',
-        "{ echo %s%s; exit 127; }" % (mark, NO_PYTHON),
+        "{ echo %s; exit 127; }" % marker(nonce, NO_PYTHON),
         'exec "$python" -u -c %s %s' % (shlex.quote(_stage1()), nonce),
     ]
     return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")

@@ -1,6 +1,5 @@
 """One courier a run on this machine: a new one ends an older, whose connection is of no use any more."""
 
-import hashlib
 import os
 import signal
 import time
@@ -45,12 +44,6 @@ def living(folder: JobFolder) -> Optional[int]:
         return None
     found = processes.stat(note["pid"])
     return found.pid if found is not None and found.lives and found.started == note.get("started") else None
-
-
-def session(folder: JobFolder) -> str:
-    """The name under which the run's couriers speak to the server: the same for all of them, so that a new one goes on
-    with the attempt of the one before."""
-    return hashlib.sha256(folder.path.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _read(folder: JobFolder) -> Dict[str, Any]:

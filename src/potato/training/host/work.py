@@ -1,6 +1,6 @@
 """The call `work`: this program is the courier of one run, and the connection its way to the server.
 
-It claims the run's job, goes on with whatever an earlier courier left, and ends when the server knows all. A
+It goes on with what an earlier courier left, or else claims the run's job, and ends when the server knows all. A
 connection that breaks ends it and nothing else: the keeper looks after the worker, and the next courier comes by
 another connection.
 """
@@ -14,7 +14,7 @@ from typing import Any, Callable, Deque, Dict, Mapping, Optional
 
 from potato.training.agent.agent import Leave
 from potato.training.agent.channel_transport import ChannelTransport
-from potato.training.agent.client import Client, Job, NotUnderstood, Refused
+from potato.training.agent.client import Client, Job, NotUnderstood, Refused, read_job
 from potato.training.agent.course import Course, Settings
 from potato.training.agent.folder import JobFolder
 from potato.training.agent.patience import Contact, Patience, Timing
@@ -64,7 +64,7 @@ class Courier:
     def run(self) -> Leave:
         """Work until the server knows all. Raises `Gone`."""
         try:
-            self._see_through(self._claimed())
+            self._see_through(self._job())
         except Refused as refused:
             self.said.append(str(refused))
             return Leave.RETRY
@@ -81,27 +81,29 @@ class Courier:
         finally:
             self._hangup.forget(course.lost)
 
+    def _job(self) -> Job:
+        """The job that lies here already, or else the one that the server has for this courier."""
+        try:
+            return read_job((self.folder.order() or {})["job"])
+        except (KeyError, TypeError, ValueError):
+            return self._claimed()
+
     def _claimed(self) -> Job:
-        """The run's job. What lies here already is told, so that the same attempt goes on."""
         client = self._clients()
         patience = Patience("claim", self._contact, self._stop, self._timing)
         while True:
-            claim = patience.ask(lambda: client.claim(self._who(), self._timing.claim_wait, self._holding()))
+            claim = patience.ask(lambda: client.claim(self._who(), 0.0))
             if claim.job is not None and claim.job.run_id != self.run_id:
                 raise NotUnderstood("the server offered run %s to the courier of %s" % (claim.job.run_id, self.run_id))
             if claim.job is not None:
                 return claim.job
-            self._stop.wait(max(claim.poll_after_s, 0.05))
-
-    def _holding(self) -> Optional[Dict[str, Any]]:
-        job = (self.folder.order() or {}).get("job")
-        return {"run_id": self.run_id, "attempt": job.get("attempt")} if isinstance(job, dict) else None
+            self._stop.wait(max(claim.poll_after_s, self._timing.poll))
 
     def _who(self) -> Dict[str, Any]:
         return {
             "host": platform.node() or "unknown",
             "workdir": self.folder.workdir,
-            "session": couriers.session(self.folder),
+            "session": os.urandom(8).hex(),
             "pid": os.getpid(),
             "version": self._version,
             "python": platform.python_version(),
