@@ -35,7 +35,11 @@ class Live:
 
     def serve(self, texts: list[str] | None = None, **config: Any) -> None:
         """Make the project and start its server."""
-        self.project = scenes.project(self.folder, texts, **config)
+        self.open(scenes.project(self.folder, texts, **config))
+
+    def open(self, project: Project) -> None:
+        """Start the server of a project that is there."""
+        self.project = project
         self.start()
 
     def start(self) -> None:

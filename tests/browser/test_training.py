@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -28,7 +23,6 @@ from potato.training.runs.folder import RunFolder
 pytestmark = [pytest.mark.browser, pytest.mark.computes]
 
 EVIL = "<img src=x onerror=alert(1)> a<b && c </script>"
-LIMIT_S = 120
 PRAISE = ("lovely", "great", "sturdy", "delightful", "perfect")
 BLAME = ("awful", "broken", "flimsy", "dreadful", "useless")
 
@@ -54,41 +48,6 @@ def lab(tmp_path: Path) -> Lab:
             answer = {"sentiment": ("positive", "negative")[n % 2]}
             annotations.save(connection, Save(user=user, item=n + 1, answers=answer, at=now), Rules.of(lab.project))
     return lab
-
-
-@pytest.fixture
-def serve(lab: Lab) -> Iterator[Callable[[], str]]:
-    """Starts `potato start` on the lab, and gives its address; it is ended with the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start() -> str:
-        command = [sys.executable, "-m", "potato", "start", str(lab.folder / "config.yaml"), "--port", "0"]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        started.append(server)
-        return _address(server)
-
-    yield start
-    for server in started:
-        server.terminate()
-        server.wait(30)
-        assert server.stdout
-        server.stdout.close()
-
-
-def _address(server: subprocess.Popen[str]) -> str:
-    """Where the server says it is; what it prints afterwards is read away."""
-    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-
-    def read() -> None:
-        assert server.stdout
-        for line in server.stdout:
-            lines.put(line)
-
-    threading.Thread(target=read, daemon=True).start()
-    seen: list[str] = []
-    while not (found := re.search(r"http://[\d.]+:\d+/", "".join(seen))):
-        seen.append(lines.get(timeout=LIMIT_S))
-    return found[0]
 
 
 def _enter(tab: Any, address: str) -> None:
@@ -130,27 +89,25 @@ def _state(tab: Any, run_id: str, state: str) -> None:
     tab.locator(f"tr[data-row='{run_id}'] .badge", has_text=re.compile(f"^{state}$")).wait_for()
 
 
-def test_a_run_is_started_watched_and_its_suggestion_taken_by_keyboard_alone(
-    lab: Lab, serve: Callable[[], str], tab: Any
-) -> None:
+def test_a_run_is_started_watched_and_its_suggestion_taken_by_keyboard_alone(lab: Lab, live: Any, tab: Any) -> None:
     """annotation 51: a state is seen soon after the click (two seconds, on a machine at rest), later ones without a
     reload."""
-    address = serve()
-    _enter(tab, address)
+    live.open(lab.project)
+    _enter(tab, live.url)
     begun = time.monotonic()
     first = _start_by_keyboard(tab)
     tab.locator(f"[data-live][data-run='{first}'] .steps .active, tr[data-row='{first}'] .badge.ok").first.wait_for()
     assert time.monotonic() - begun < 30  # on a busy machine, and with the time to tab through the form
     _state(tab, first, "success")
 
-    _open(tab, f"{address}admin/training/runs/{first}")
+    _open(tab, f"{live.url}admin/training/runs/{first}")
     text = tab.locator("main").inner_text()
     assert "Held-out score: sentiment" in text
     assert "Confusion matrix" in text
     assert "pre-labels are live now" in text
     assert "the worker has finished" in tab.locator("[data-log]").inner_text()
 
-    _take_a_suggestion(tab, address)
+    _take_a_suggestion(tab, live.url)
     row = tables.annotations.c
     taken = lab.rows(
         tables.annotations.select().with_only_columns(row.value, row.suggestion).where(row.origin == "accepted")
@@ -175,10 +132,9 @@ def _take_a_suggestion(tab: Any, address: str) -> None:
     raise AssertionError("no item came with a suggestion")
 
 
-def test_a_waiting_run_is_cancelled_from_the_page_and_the_other_ends_well(
-    lab: Lab, serve: Callable[[], str], tab: Any
-) -> None:
-    _enter(tab, serve())
+def test_a_waiting_run_is_cancelled_from_the_page_and_the_other_ends_well(lab: Lab, live: Any, tab: Any) -> None:
+    live.open(lab.project)
+    _enter(tab, live.url)
     first = _start_by_keyboard(tab)
     second = _start_by_keyboard(tab)
     tab.evaluate("document.activeElement.blur()")
@@ -189,8 +145,9 @@ def test_a_waiting_run_is_cancelled_from_the_page_and_the_other_ends_well(
     _state(tab, first, "success")
 
 
-def test_a_check_shows_its_report_without_leaving_the_page(serve: Callable[[], str], tab: Any) -> None:
-    _enter(tab, serve())
+def test_a_check_shows_its_report_without_leaving_the_page(lab: Lab, live: Any, tab: Any) -> None:
+    live.open(lab.project)
+    _enter(tab, live.url)
     _tab_to(tab, "[data-check]")
     tab.keyboard.press("Enter")
     tab.locator("[data-report] .check-lines").wait_for()
@@ -198,7 +155,7 @@ def test_a_check_shows_its_report_without_leaving_the_page(serve: Callable[[], s
     assert tab.url.endswith("/admin/training")
 
 
-def test_markup_in_a_log_or_an_error_is_text_on_the_page(lab: Lab, serve: Callable[[], str], tab: Any) -> None:
+def test_markup_in_a_log_or_an_error_is_text_on_the_page(lab: Lab, live: Any, tab: Any) -> None:
     """annotation 17"""
     error = {"code": "trainer_failed", "message": EVIL, "hint": EVIL}
     run = replace(scenes.run(1, State.ERROR, error=error), started_by=EVIL, device=EVIL, warnings=[EVIL])
@@ -206,9 +163,9 @@ def test_markup_in_a_log_or_an_error_is_text_on_the_page(lab: Lab, serve: Callab
         scenes.add(connection, run)
     scenes.write_course(lab.project, run.run_id, lines=[EVIL])
     (RunFolder.of(lab.project, run.run_id).artifacts / "a<b>.bin").write_bytes(b"")
-    address = serve()
-    _enter(tab, address)
-    _open(tab, f"{address}admin/training/runs/{run.run_id}")
+    live.open(lab.project)
+    _enter(tab, live.url)
+    _open(tab, f"{live.url}admin/training/runs/{run.run_id}")
     tab.locator(".chart canvas").first.wait_for()
     assert tab.locator("[data-log]").text_content().endswith(f"{EVIL}\n")
     assert tab.locator(".notice.bad .notice-what").text_content() == EVIL
