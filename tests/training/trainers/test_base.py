@@ -82,4 +82,4 @@ def test_every_trainer_says_what_it_is(info: TrainerInfo) -> None:
 def test_a_trainer_that_nobody_has_is_named_with_those_there_are() -> None:
     with pytest.raises(registry.UnknownTrainer) as raised:
         registry.get("sklearn-txt")
-    assert str(raised.value).startswith("there is no trainer 'sklearn-txt'; there are sklearn-text, hf-")
+    assert str(raised.value).startswith("there is no trainer 'sklearn-txt'; there are sklearn-text, text-embedding, ")

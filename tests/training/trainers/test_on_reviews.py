@@ -60,6 +60,12 @@ def test_sklearn_text_reaches_what_it_must(reviews: Path, tmp_path: Path) -> Non
     assert accuracy(tmp_path, items, "sklearn-text") >= 0.74
 
 
+def test_text_embedding_needs_few_labels(reviews: Path, tmp_path: Path, minilm: str) -> None:
+    items = rows(reviews, 300)
+    items = [item for item in items if item.split == "train"] + [item for item in items if item.split == "test"][:200]
+    assert accuracy(tmp_path, items, "text-embedding", base_model=minilm, max_length=64) >= 0.72
+
+
 @pytest.mark.timeout(1800)
 def test_fine_tuning_beats_sklearn_text(reviews: Path, tmp_path: Path, minilm: str) -> None:
     items = rows(reviews, 1000 if FULL else 300)

@@ -67,7 +67,7 @@ class TrainerDoesNotFit(PotatoError):
 
 def resolve(project: Project, request: RunRequest) -> Order:
     """The request as an order. Raises the errors above, or `UnknownBackend`."""
-    info = _trainer(request.trainer)
+    info = trainer_info(request.trainer)
     schemas = _schemas(project, request.schemas)
     _fits_schemas(project, info, schemas)
     try:
@@ -78,7 +78,8 @@ def resolve(project: Project, request: RunRequest) -> Order:
     return Order(info, schemas, params, name, _fits_backend(project, info, name))
 
 
-def _trainer(name: str) -> TrainerInfo:
+def trainer_info(name: str) -> TrainerInfo:
+    """The metadata of the trainer of that name. Raises `UnknownTrainer`."""
     try:
         return registry.get(name).info
     except registry.UnknownTrainer as error:

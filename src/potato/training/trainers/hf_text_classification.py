@@ -9,8 +9,9 @@ from potato.training.trainers import provenance
 from potato.training.trainers.base import Model, Param, Requirement, Task, Trainer, TrainerInfo
 from potato.training.trainers.hf import base_model, lora
 from potato.training.trainers.hf.batches import Halving, mapped
-from potato.training.trainers.hf.loop import PARAMS, Evaluation, Loop
+from potato.training.trainers.hf.loop import Evaluation, Loop, params
 from potato.training.trainers.hf.setting_up import Precision, set_up
+from potato.training.trainers.hf.texts import Texts, Tokens, length
 from potato.training.trainers.targets import (
     check_trainable,
     class_weights,
@@ -48,7 +49,7 @@ _PARAMS = (
         "`balanced` counts rare labels as much as common ones; `none` counts every item alike.",
         choices=("balanced", "none"),
     ),
-    *PARAMS,
+    *params("1e-4 for `full` and 1e-3 for `lora`"),
     Param("lora_rank", "int", 16, "Width of the adapter's matrices.", 1, 512),
     Param("lora_dropout", "float", 0.05, "Share of the adapter's inputs left out at random while training.", 0, 0.9),
 )
@@ -90,8 +91,8 @@ class _TextModel(Model):
         self._kind = task.schema.kind
         self._own: Dict[str, float] = {}
         self._center, self._scale = 0.0, 1.0
-        self._tokenizer, network = base_model.load(task, "AutoModelForSequenceClassification", **_config(task))
-        self._longest = base_model.longest(task, self._tokenizer, network)
+        tokenizer, network = base_model.load(task, "AutoModelForSequenceClassification", **_config(task))
+        self._texts = Texts(task, tokenizer, network)
         task.check_stop()
         if task.params["method"] == "lora":
             network = lora.add(task, network)
@@ -102,8 +103,8 @@ class _TextModel(Model):
     def fit(self) -> None:
         """Train, and end as a plain model, its adapter merged in."""
         task = self._task
-        inputs, targets = self._encode(task.train), self._targets()
-        self._say_what_is_cut(inputs)
+        inputs, targets = self._texts.of_items(task.train), self._targets()
+        self._texts.say_what_is_cut(inputs)
         val = known(task.val, task.schema)
         loss = _loss(task, encode(task.train, task.schema))
 
@@ -112,7 +113,7 @@ class _TextModel(Model):
             return loss(outputs.float(), targets[positions])
 
         rate = task.params["learning_rate"] or RATES[task.params["method"]]
-        lengths = [len(tokens["input_ids"]) for tokens in inputs]
+        lengths = [length(tokens) for tokens in inputs]
         loop = Loop(task, self._network, lengths, losses, lambda: self._evaluate(val), rate, self._precision)
         loop.run()
         self._own = dict({"val_" + name: value for name, value in loop.figures.items()}, epoch=loop.best_epoch)
@@ -124,28 +125,21 @@ class _TextModel(Model):
 
         params = self._task.params
         self._network.save_pretrained(folder)
-        self._tokenizer.save_pretrained(folder)
+        self._texts.tokenizer.save_pretrained(folder)
         if params["method"] == "lora":
             shutil.copytree(os.path.join(self._task.artifact_dir, "adapter"), os.path.join(folder, "adapter"))
         packages = ("torch", "transformers") + (("peft",) if params["method"] == "lora" else ())
         more = base_model.provenance(params["base_model"], self._network)
-        more.update(max_length=self._longest, target_center=self._center, target_scale=self._scale)
+        more.update(max_length=self._texts.longest, target_center=self._center, target_scale=self._scale)
         provenance.write(folder, self._task, HfTextClassification.info, packages, **more)
 
     def predict(self, items: Iterable[BundleItem]) -> Iterator[Prediction]:
         self._network.eval()
-        for item, outputs in mapped(items, self._encode, _length, self._answers, self._sizes):
+        for item, outputs in mapped(items, self._texts.of_items, length, self._answers, self._sizes):
             yield decode(item.id, self._task.schema, outputs)
 
     def metrics(self) -> Dict[str, float]:
         return self._own
-
-    def _encode(self, items: Sequence[BundleItem]) -> List[Dict[str, List[int]]]:
-        """The tokens of each item's text, cut at the longest that is read."""
-        if not items:
-            return []
-        found = self._tokenizer([item.text or "" for item in items], truncation=True, max_length=self._longest)
-        return [{name: rows[position] for name, rows in found.items()} for position in range(len(items))]
 
     def _targets(self) -> Any:
         """The training targets as a tensor; a continuous scheme's are centred and scaled to a spread of one."""
@@ -157,12 +151,10 @@ class _TextModel(Model):
             rows = (rows - self._center) / self._scale
         return (rows if self._kind in ("nominal", "ordinal") else rows.float()).to(self._task.device)
 
-    def _outputs(self, tokens: List[Dict[str, List[int]]]) -> Any:
-        self._task.check_stop()
-        batch = self._tokenizer.pad(tokens, return_tensors="pt").to(self._task.device)
-        return self._network(**batch).logits
+    def _outputs(self, tokens: List[Tokens]) -> Any:
+        return self._network(**self._texts.batch(tokens)).logits
 
-    def _answers(self, tokens: List[Dict[str, List[int]]]) -> List[List[float]]:
+    def _answers(self, tokens: List[Tokens]) -> List[List[float]]:
         """What `decode` reads: probabilities in class order, or the number itself."""
         import torch
 
@@ -178,16 +170,6 @@ class _TextModel(Model):
         own, loss = figures(predictions, val, self._task.schema), log_loss(predictions, val, self._task.schema)
         chosen_by = merit(own, loss)
         return Evaluation(own if loss is None else dict(own, loss=loss), chosen_by)
-
-    def _say_what_is_cut(self, inputs: List[Dict[str, List[int]]]) -> None:
-        full = sum(_length(tokens) >= self._longest for tokens in inputs)
-        if full:
-            words = "%d of %d training texts reach max_length (%d tokens); what is beyond it is not read"
-            self._task.log("info", words % (full, len(inputs), self._longest))
-
-
-def _length(tokens: Dict[str, List[int]]) -> int:
-    return len(tokens["input_ids"])
 
 
 def _config(task: Task) -> Dict[str, Any]:

@@ -40,20 +40,23 @@ def rounds(task: Task) -> int:
     return len(_strengths(task))
 
 
-def choose(task: Task, table: Any, val_table: Any) -> "Head":
+def choose(task: Task, table: Any, val_table: Any, report: bool = True) -> "Head":
     """Fit a head on `table`, a row a training item, for each strength, and return the one that suits val best.
 
-    `val_table` has a row for each of `usable(task)`. Reports the figures on val of each.
+    `val_table` has a row for each of `usable(task)`. With `report`, the figures on val of each are reported.
     """
     targets = _targets(encode(task.train, task.schema), task.schema.kind)
     best: Optional[Head] = None
     for number, strength in enumerate(_strengths(task), 1):
         task.check_stop()
         head = Head(task, _trained(task, strength, table, targets), strength)
-        head.measure(val_table, number)
+        head.measure(val_table)
+        if report:
+            head.report(number)
         if best is None or (head.loss is not None and best.loss is not None and head.loss < best.loss):
             best = head
-        task.progress("training", number + 1, rounds(task) + 1)
+        if report:
+            task.progress("training", number + 1, rounds(task) + 1)
     assert best is not None
     return best
 
@@ -79,8 +82,8 @@ class Head:
         order = [columns.index(number) for number in range(len(self._task.schema.classes))]
         return [[row[column] for column in order] for row in self.classifier.predict_proba(table).tolist()]
 
-    def measure(self, table: Any, step: int) -> None:
-        """Take its figures on val and report them, and say so where the solver did not come to its end."""
+    def measure(self, table: Any) -> None:
+        """Take its figures on val."""
         schema, items = self._task.schema, usable(self._task)
         rows = self.probabilities(table) if items else []
         predictions = [decode(item.id, schema, row) for item, row in zip(items, rows)]
@@ -88,6 +91,9 @@ class Head:
         self.loss = log_loss(predictions, items, schema)
         if self.loss is not None:
             self.figures["loss"] = self.loss
+
+    def report(self, step: int) -> None:
+        """Report its figures, and say so where the solver did not come to its end."""
         for name, value in self.figures.items():
             self._task.metric("val", name, value, step, C=self.strength)
         if _unfinished(self.classifier, self._task.params["max_iter"]):

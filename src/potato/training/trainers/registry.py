@@ -8,6 +8,7 @@ from potato.training.trainers.base import Trainer, TrainerInfo
 
 _BUILT_IN = {
     "sklearn-text": "potato.training.trainers.sklearn_text:SklearnText",
+    "text-embedding": "potato.training.trainers.text_embedding:TextEmbedding",
     "hf-text-classification": "potato.training.trainers.hf_text_classification:HfTextClassification",
 }
 

@@ -28,6 +28,12 @@ def shuffled(lengths: Sequence[int], batch_size: int, seed: int) -> List[List[in
     return batches
 
 
+def batched(stream: Iterable[S], size: int) -> Iterator[List[S]]:
+    """The stream in lists of `size`, the last one shorter."""
+    iterator = iter(stream)
+    return iter(lambda: list(itertools.islice(iterator, size)), [])
+
+
 def mapped(
     items: Iterable[Any],
     encode: Callable[[List[Any]], List[T]],
@@ -36,8 +42,7 @@ def mapped(
     sizes: "Halving",
 ) -> Iterator[Tuple[Any, Any]]:
     """Each item with what `compute` makes of it, in order; computed in batches of similar length, a pool at a time."""
-    stream = iter(items)
-    for pool in iter(lambda: list(itertools.islice(stream, sizes.size * POOL)), []):
+    for pool in batched(items, sizes.size * POOL):
         encoded = encode(pool)
         yield from zip(pool, _computed(encoded, length, compute, sizes))
 

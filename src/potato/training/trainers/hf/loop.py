@@ -2,7 +2,7 @@
 within a step, halve its batches, notice a loss that is no number, and report as it goes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from potato.training.trainers.base import Param, Task, TrainerError
@@ -12,10 +12,10 @@ from potato.training.trainers.hf.setting_up import Precision
 DIVERGED = 1e3
 """A loss this many times the first one never comes back."""
 
-PARAMS = (
+_PARAMS = (
     Param("epochs", "int", 3, "Times through the training items, at most: val may end it earlier.", 1, 1000),
     Param("batch_size", "int", 16, "Items a step; halves itself when memory runs out, with the same result.", 1, 4096),
-    Param("learning_rate", "float", None, "Step size. Left out, 1e-4 for `full` and 1e-3 for `lora`.", 0),
+    Param("learning_rate", "float", None, "Step size.", 0),
     Param("warmup_share", "float", 0.1, "Share of the steps in which the step size rises to its full value.", 0, 1),
     Param("weight_decay", "float", 0.01, "How strongly weights are drawn to zero.", 0, 1),
     Param("patience", "int", 2, "Epochs without a better figure on val after which training ends.", 1),
@@ -23,6 +23,14 @@ PARAMS = (
         "precision", "choice", "auto", "`auto`: half precision where the device has it.", choices=("auto", "float32")
     ),
 )
+
+
+def params(left_out: str, **defaults: Any) -> Tuple[Param, ...]:
+    """The loop's params for one trainer. `left_out` says which step size is taken where none is given; `defaults` are
+    those that differ from the usual."""
+    made = [replace(param, default=defaults.get(param.name, param.default)) for param in _PARAMS]
+    help_text = "Step size. Left out, %s." % left_out
+    return tuple(replace(param, help=help_text) if param.name == "learning_rate" else param for param in made)
 
 
 @dataclass(frozen=True)
@@ -194,4 +202,4 @@ def _pieces(batch: List[int], size: int) -> Iterator[List[int]]:
         yield batch[start : start + size]
 
 
-__all__ = ["PARAMS", "Evaluation", "Loop"]
+__all__ = ["Evaluation", "Loop", "params"]
