@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab import FAKES
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, ParamError, Requirement, TrainerInfo
 
@@ -77,6 +79,22 @@ def test_every_trainer_says_what_it_is(info: TrainerInfo) -> None:
     for param in info.params:
         assert param.help.endswith(".")
         assert param.default is None or param.parse(param.default) == param.default
+
+
+def test_installed_packages_are_looked_through_once_and_again_where_the_path_has_changed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    looks: list[int] = []
+    look = metadata.entry_points
+    monkeypatch.setattr(metadata, "entry_points", lambda: (looks.append(1), look())[1])
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for _ in range(3):
+        assert registry.get("sklearn-text").info.name in registry.names()
+    assert len(looks) == 1
+    assert "fake" not in registry.names()
+    monkeypatch.syspath_prepend(str(FAKES))
+    assert "fake" in registry.names()
+    assert len(looks) == 2
 
 
 def test_a_trainer_that_nobody_has_is_named_with_those_there_are() -> None:

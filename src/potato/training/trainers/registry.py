@@ -2,7 +2,9 @@
 
 import importlib
 import logging
-from typing import Any, Dict, List
+import sys
+from functools import lru_cache
+from typing import Any, Dict, List, Tuple
 
 from potato.training.trainers.base import Trainer, TrainerInfo
 
@@ -10,6 +12,7 @@ _BUILT_IN = {
     "sklearn-text": "potato.training.trainers.sklearn_text:SklearnText",
     "text-embedding": "potato.training.trainers.text_embedding:TextEmbedding",
     "hf-text-classification": "potato.training.trainers.hf_text_classification:HfTextClassification",
+    "llm-finetune": "potato.training.trainers.llm_finetune:LlmFinetune",
 }
 
 
@@ -68,7 +71,14 @@ def infos() -> List[TrainerInfo]:
 
 
 def _locations() -> Dict[str, str]:
-    from importlib import metadata  # costs 10 ms, so only where it is asked for
+    return _found_on(tuple(sys.path))
+
+
+@lru_cache(maxsize=4)
+def _found_on(_path: Tuple[str, ...]) -> Dict[str, str]:
+    """Name -> where its class is. Reading the entry points of all packages costs 10 ms and more, so a process does it
+    once; what is installed afterwards is found by the next process, or where the path has changed."""
+    from importlib import metadata
 
     found = dict(_BUILT_IN)
     groups: Any = metadata.entry_points()  # Python 3.8 and 3.9 give a dict of lists
