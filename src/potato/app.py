@@ -17,7 +17,7 @@ from potato.store import Database, Writer, facts
 from potato.store.clock import Clock, utc_now
 from potato.tasks import TaskRunner
 from potato.training.runs.notifier import Notifier
-from potato.web import errors
+from potato.web import errors, health
 from potato.web.protection import BodyLimit, SecurityHeaders
 from potato.web.render import HERE
 from potato.web.session import Sessions, new_keys
@@ -25,6 +25,7 @@ from potato.web.site import Site
 
 if TYPE_CHECKING:
     from potato.training.runs.supervisor import Supervisor
+    from potato.training.runs.timing import Timing
 
 
 def create_app(
@@ -33,13 +34,14 @@ def create_app(
     supervisor: Supervisor | None = None,
     tasks: TaskRunner | None = None,
     notifier: Notifier | None = None,
+    timing: Timing | None = None,
     clock: Clock = utc_now,
 ) -> FastAPI:
     """The server of `project`. What is not passed in is opened at its start and closed at its end."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with _opened(project, supervisor, tasks, notifier or Notifier(), clock) as site:
+        with _opened(project, supervisor, tasks, notifier or Notifier(), timing, clock) as site:
             app.state.site = site
             yield
 
@@ -62,6 +64,7 @@ def create_app(
 
 def _mount(app: FastAPI, project: Project) -> None:
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    app.include_router(health.router)
     app.include_router(annotate_router)
     app.include_router(admin_router)
     if project.config.model_training.enabled:
@@ -72,7 +75,12 @@ def _mount(app: FastAPI, project: Project) -> None:
 
 @contextlib.contextmanager
 def _opened(
-    project: Project, supervisor: Supervisor | None, tasks: TaskRunner | None, notifier: Notifier, clock: Clock
+    project: Project,
+    supervisor: Supervisor | None,
+    tasks: TaskRunner | None,
+    notifier: Notifier,
+    timing: Timing | None,
+    clock: Clock,
 ) -> Iterator[Site]:
     with contextlib.ExitStack() as closing:
         database = Database(project.database_url)
@@ -89,7 +97,7 @@ def _opened(
         if supervisor is None and project.config.model_training.enabled:
             from potato.training.runs import open_supervisor
 
-            supervisor = open_supervisor(project, database, writer, notifier, tasks)
+            supervisor = open_supervisor(project, database, writer, notifier, tasks, timing=timing)
             supervisor.start()
             closing.callback(supervisor.close)
         site = Site(project, database, writer, sessions, notifier, tasks, supervisor, clock)

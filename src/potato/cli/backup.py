@@ -1,0 +1,41 @@
+"""`potato backup` and `potato restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+
+    @app.command()
+    def backup(
+        file: Annotated[Path, typer.Argument(help="The project file.", metavar="CONFIG.YAML", show_default=False)],
+        target: Annotated[Path, typer.Argument(help="Where to write it.", metavar="OUT.TAR.GZ", show_default=False)],
+    ) -> None:
+        """Copy a whole project into one file: labels, runs, models, project file. The server may run meanwhile."""
+        from potato.backup import save
+        from potato.project.loading import load_or_raise
+
+        saved = save(load_or_raise(file), target)
+        typer.echo(
+            f"Wrote {target}: {saved.items:,} items, {saved.annotations:,} answers, {saved.runs:,} runs, "
+            f"{saved.bytes / 1e6:.1f} MB."
+        )
+        for path in saved.outside:
+            typer.echo(f"Not in it, because it lies outside the project's folder: {path}")
+
+    @app.command()
+    def restore(
+        backup: Annotated[Path, typer.Argument(help="What `potato backup` wrote.", show_default=False)],
+        folder: Annotated[Path, typer.Argument(help="An empty or a new folder.", show_default=False)],
+    ) -> None:
+        """Bring a project back from a backup, into a folder of its own."""
+        from potato.backup import restore as bring_back
+
+        restored = bring_back(backup, folder)
+        typer.echo(f"Restored {restored.items:,} items, {restored.annotations:,} answers, {restored.runs:,} runs.")
+        typer.echo(f"Next: potato start {restored.file}")

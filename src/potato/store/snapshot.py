@@ -1,0 +1,61 @@
+"""A copy of a SQLite store as it is at one instant, and a look at whether such a copy is sound."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+from potato.store import items, runs
+from potato.store.annotations import count_by_scheme
+from potato.store.database import Database
+from potato.store.runs import FINISHED
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a copy holds."""
+
+    items: int
+    annotations: int
+    finished_runs: list[str]
+
+
+def is_file(url: str) -> bool:
+    """Whether the store at `url` is a file of this machine's."""
+    return make_url(url).get_backend_name() == "sqlite"
+
+
+def copy(url: str, target: Path) -> Contents:
+    """Copy the store at `url` to the file `target`: one read transaction, in which writers go on."""
+    source = make_url(url).database or ""
+    with (
+        contextlib.closing(sqlite3.connect(f"{Path(source).absolute().as_uri()}?mode=rw", uri=True)) as opened,
+        contextlib.closing(sqlite3.connect(target)) as made,
+    ):
+        opened.backup(made)
+    return look(target)
+
+
+def look(store: Path) -> Contents:
+    """What is in the store file. Raises `sqlite3.DatabaseError` where it is damaged, or none."""
+    with contextlib.closing(sqlite3.connect(store)) as opened:
+        found = opened.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise sqlite3.DatabaseError(found)
+    database = Database(f"sqlite:///{store}")
+    try:
+        database.migrate()
+        with database.read() as connection:
+            return Contents(
+                items.count(connection),
+                sum(count_by_scheme(connection).values()),
+                [run.run_id for run in runs.in_states(connection, FINISHED)],
+            )
+    finally:
+        database.close()
+        for suffix in ("-wal", "-shm"):
+            store.with_name(store.name + suffix).unlink(missing_ok=True)
