@@ -336,6 +336,6 @@ def test_potato_training_agent_is_the_same_program(
     assert run.result is not None
     helped = subprocess.run([*command[:3], "--help"], capture_output=True, text=True, check=True).stdout
     assert "--token-file" in helped
-    assert "--slurm-config" not in helped
+    assert "--slurm-config" in helped
     wrong = subprocess.run(command[:3], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2

@@ -74,11 +74,11 @@ def test_each_scheme_has_a_model_of_its_own(job: Make) -> None:
     assert [(one.schema_name, one.payload) for one in made.predictions()] == [("other", "x")] * 6 + [("s", "a")] * 6
 
 
-def test_an_attempt_has_a_folder_of_its_own(job: Make) -> None:
+def test_a_worker_may_be_given_a_folder_of_its_own(job: Make) -> None:
     made = job()
-    assert made.run("--attempt", "2") == Exit.FINISHED
-    assert sorted(path.name for path in made.work.iterdir()) == ["attempt-2", "spec.json", "stderr.log"]
-    assert (made.work / "attempt-2" / "exit_code").read_text() == "0\n"
+    assert made.run("--folder", str(made.work / "start-2")) == Exit.FINISHED
+    assert sorted(path.name for path in made.work.iterdir()) == ["spec.json", "start-2", "stderr.log"]
+    assert (made.work / "start-2" / "exit_code").read_text() == "0\n"
 
 
 def test_threads_are_set_before_a_library_can_look(job: Make) -> None:

@@ -14,6 +14,8 @@ from potato.training.agent.agent import Agent, Leave
 from potato.training.agent.client import Client
 from potato.training.agent.course import Settings
 from potato.training.agent.lock import AgentLock, AlreadyRunning
+from potato.training.agent.slurm import tools
+from potato.training.agent.slurm.settings import SettingsError, SlurmSettings, read_file
 from potato.training.agent.stop import Stop
 from potato.training.agent.token import NoToken, take_token
 from potato.training.agent.transport import HttpTransport, Unusable
@@ -30,9 +32,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
         token = take_token(options.token_file, os.environ)
         HttpTransport(options.server, os.environ, options.ca)
         python = _interpreter(options.python)
+        slurm = _slurm(options.slurm_config, workdir)
         os.makedirs(workdir, mode=0o700, exist_ok=True)
         lock.take()
-    except (NoToken, Unusable, NoInterpreter) as error:
+    except (NoToken, Unusable, NoInterpreter, SettingsError) as error:
         say(str(error))
         return Leave.USAGE
     except OSError as error:
@@ -42,7 +45,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         say(str(error))
         return Leave.BACKEND_HELD
     try:
-        return _work(options, workdir, python, token)
+        return _work(options, workdir, python, slurm, token)
     finally:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # the exit code tells more than a second Ctrl-C
@@ -60,12 +63,21 @@ def _interpreter(wanted: str) -> str:
     return os.path.abspath(found)
 
 
-def _work(options: argparse.Namespace, workdir: str, python: str, token: str) -> int:
+def _slurm(path: Optional[str], workdir: str) -> Optional[SlurmSettings]:
+    """Raises `SettingsError`."""
+    if path is None:
+        return None
+    if not tools.may_be_shared(workdir):
+        raise SettingsError("compute nodes do not share %s; name a folder that they do with --workdir" % workdir)
+    return read_file(os.path.expanduser(path))
+
+
+def _work(options: argparse.Namespace, workdir: str, python: str, slurm: Optional[SlurmSettings], token: str) -> int:
     stop = Stop()
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup's
             signal.signal(number, stop.handle)
-    settings = Settings(options.backend, workdir, python, __version__, options.once, options.keep)
+    settings = Settings(options.backend, workdir, python, __version__, options.once, options.keep, slurm=slurm)
 
     def clients() -> Client:
         return Client(HttpTransport(options.server, os.environ, options.ca), token, options.backend)
@@ -98,6 +110,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--token-file", metavar="F", help="read the token from F instead of POTATO_TRAINING_TOKEN")
     made.add_argument("--python", metavar="P", default=sys.executable, help="the interpreter for the worker")
     made.add_argument("--workdir", metavar="D", default="~/.cache/potato-training", help="default: %(default)s")
+    made.add_argument("--slurm-config", metavar="F", help="submit jobs to SLURM with the settings in F, a JSON object")
     made.add_argument("--once", action="store_true", help="leave after one job")
     made.add_argument("--keep", action="store_true", help="keep each job's bundle")
     made.add_argument("--ca", metavar="FILE", help="trust this certificate authority besides the system's")

@@ -16,6 +16,7 @@ from potato.training.agent.keeper import LOST, STOPPED
 from potato.training.agent.keeping import Keeping
 from potato.training.agent.patience import Contact, Patience, Say, Timing
 from potato.training.agent.pulse import Pulse
+from potato.training.agent.slurm.settings import SettingsError, SlurmSettings, parse
 from potato.training.agent.stop import Stop
 from potato.training.agent.transport import Gone, NotStored
 from potato.training.agent.unpack import UnsafeArchive
@@ -38,6 +39,8 @@ class Settings:
     keep: bool = False
     env: Optional[Mapping[str, str]] = None
     """The worker's environment, over the agent's own; a job that has one already keeps that."""
+    slurm: Optional[SlurmSettings] = None
+    """How to submit the worker to SLURM; a job may bring its own. None runs it on this machine."""
     server_clears: bool = False
     """Whether the server itself removes the job's folder, so that nothing of it goes here."""
     timing: Timing = field(default_factory=Timing)
@@ -91,7 +94,7 @@ class Course:
             self._prepare()
         except Interrupted as interrupted:
             return self._not_begun(int(Exit.CANCELLED), interrupted.reason)
-        except (BundleNotFetched, UnsafeArchive, Refused) as error:
+        except (BundleNotFetched, UnsafeArchive, Refused, SettingsError) as error:
             return self._not_begun(None, str(error))
         except (OSError, NotStored) as error:
             return self._not_begun(None, "the job could not be stored on %s: %s" % (platform.node(), error))
@@ -123,8 +126,16 @@ class Course:
             "host": platform.node(),
             "python": settings.python,
             "env": dict(settings.env if settings.env is not None else earlier.get("env") or {}),
+            "slurm": self._slurm(),
             "job": self._job.raw,
         }
+
+    def _slurm(self) -> Optional[Mapping[str, Any]]:
+        """Raises `SettingsError`."""
+        if self._settings.slurm is not None:
+            return self._settings.slurm.as_json()
+        brought = self._job.raw.get("slurm")
+        return parse(brought).as_json() if brought is not None else None
 
     def _interruption(self) -> Optional[str]:
         """Why the job is to end, once it is."""

@@ -6,13 +6,16 @@ import os
 import platform
 import shutil
 import signal
-from typing import Any, Dict, List, Mapping, Optional
+import time
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from potato.training.contract.files import write_atomic, write_json
 from potato.training.worker import launch, processes
 
 _MODE = 0o700
 _ATTEMPT = "attempt-"
+BEATS_S = 120.0
+"""A keeper on another machine that was not heard for so long is taken for dead."""
 
 
 class Attempt:
@@ -29,7 +32,9 @@ class Attempt:
         self._lease = os.path.join(path, "lease")
         self._cancel = os.path.join(path, "cancel")
         self._keeper = os.path.join(path, "keeper.json")
+        self._beat = os.path.join(path, "keeper.beat")
         self._ended = os.path.join(path, "ended.json")
+        self._heard: Tuple[Optional[int], float] = (None, 0.0)
 
     def make(self) -> None:
         """Make the folder and the lease."""
@@ -41,9 +46,7 @@ class Attempt:
     def renew_lease(self) -> None:
         """Tell the keeper that the server was reached. The file's time is a counter, no clock; setting it needs no
         room on a full disk. Nothing happens where there is no keeper to tell yet."""
-        count = self.lease()
-        if count is not None:
-            os.utime(self._lease, (count + 1, count + 1))
+        _count_up(self._lease)
 
     def ask_cancel(self, reason: str) -> None:
         """Tell the keeper to end the worker; the first reason stays."""
@@ -64,7 +67,12 @@ class Attempt:
         """Called by the keeper about itself."""
         me = processes.stat(os.getpid())
         note = {"pid": os.getpid(), "started": me.started if me else "", "boot_id": processes.boot_id()}
-        write_json(self._keeper, note)
+        os.close(os.open(self._beat, os.O_WRONLY | os.O_CREAT, 0o600))
+        write_json(self._keeper, dict(note, host=platform.node()))
+
+    def beat(self) -> None:
+        """Called by the keeper now and then: another machine that shares this folder sees that it lives."""
+        _count_up(self._beat)
 
     def note_end(self, record: Mapping[str, Any]) -> None:
         """How the attempt ended."""
@@ -74,10 +82,7 @@ class Attempt:
 
     def lease(self) -> Optional[int]:
         """The lease's count; None where there is none."""
-        try:
-            return int(os.stat(self._lease).st_mtime)
-        except FileNotFoundError:
-            return None
+        return _count(self._lease)
 
     def cancel_reason(self) -> Optional[str]:
         """Why the worker is to end, once somebody asked."""
@@ -92,8 +97,20 @@ class Attempt:
         return read_json(self._ended)
 
     def keeper_lives(self) -> bool:
-        """Whether the keeper that `keeper.json` names still runs."""
-        return self._keeper_pid() is not None
+        """Whether the keeper that `keeper.json` names still runs; one on another machine, whether it was heard."""
+        noted = read_json(self._keeper) or {}
+        if self._keeper_pid() is not None:
+            return True
+        if noted.get("host") in (None, platform.node()) or self.end() is not None:
+            return False
+        return self._beats()
+
+    def _beats(self) -> bool:
+        """Whether the keeper's count went on within `BEATS_S`, by this process's own clock."""
+        count, now = _count(self._beat), time.monotonic()
+        if self._heard[0] != count or not self._heard[1]:
+            self._heard = (count, now)
+        return now - self._heard[1] < BEATS_S
 
     def worker(self) -> Optional[launch.Launched]:
         """The worker, once it was started; None where what names it is damaged."""
@@ -176,6 +193,21 @@ def unfinished(workdir: str, backend: str) -> List[JobFolder]:
         if order is not None and (order.get("backend"), order.get("host")) == (backend, platform.node()):
             found.append(folder)
     return found
+
+
+def _count(path: str) -> Optional[int]:
+    """A file's time, as a counter; None where there is no file."""
+    try:
+        return int(os.stat(path).st_mtime)
+    except FileNotFoundError:
+        return None
+
+
+def _count_up(path: str) -> None:
+    """Add one, where there is a file."""
+    count = _count(path)
+    if count is not None:
+        os.utime(path, (count + 1, count + 1))
 
 
 def read_json(path: str) -> Optional[Dict[str, Any]]:

@@ -1,8 +1,8 @@
 """`python -m potato.training.agent.keeper WORKDIR RUN ATTEMPT`: owns the worker of one attempt.
 
 It is a process of its own session, so it outlives a courier that is killed or loses its terminal. It starts the
-worker, or takes over the one that a killed keeper left; ends it when it is told to, or when the lease has not been
-renewed for `give_up_s`; and leaves `ended.json` as its last act. Nothing else of it is an interface.
+worker (see `workers`), or takes over the one that a killed keeper left; ends it when it is told to, or when the lease
+has not been renewed for `give_up_s`; and leaves `ended.json` as its last act. Nothing else of it is an interface.
 """
 
 import fcntl
@@ -15,13 +15,13 @@ import traceback
 from contextlib import contextmanager
 from typing import Any, Iterator, List, Mapping, Optional
 
+from potato.training.agent import workers
 from potato.training.agent.folder import Attempt, JobFolder
+from potato.training.agent.workers import POLL_S, Worker
 from potato.training.contract.exits import Exit
 from potato.training.contract.spec import Spec
-from potato.training.worker import launch, pressure
-from potato.training.worker.launch import Launched
 
-POLL_S = 0.1
+BEAT_S = 5.0
 STOPPED = "stopped"
 CANCELLED = "cancelled"
 LOST = "the server was out of reach"
@@ -50,8 +50,7 @@ class Keeper:
     def __init__(self, folder: JobFolder, attempt: Attempt, order: Mapping[str, Any]) -> None:
         self._folder = folder
         self._attempt = attempt
-        self._python = str(order["python"])
-        self._env: Mapping[str, str] = order.get("env") or {}
+        self._order = order
         self._job: Mapping[str, Any] = order["job"]
         self._grace = float(self._job.get("grace_seconds", 20.0))
         self._lease = Lease(attempt, _patience(self._job))
@@ -64,52 +63,49 @@ class Keeper:
     def run(self) -> None:
         """See the worker to its end."""
         self._attempt.note_keeper()
-        kills = pressure.kills()
+        worker = workers.choose(self._folder, self._attempt, self._order, self._spec())
         try:
-            worker = self._worker()
+            begun = self._begin(worker)
         except Exception as error:
             traceback.print_exc()
             self._attempt.note_end({"exit_code": None, "reason": self._not_started(error)})
             return
-        reason = self._look_after(worker) if worker is not None else self._reason_to_end()
-        code = launch.exit_status(worker, self._attempt.path) if worker is not None else int(Exit.CANCELLED)
-        self._attempt.note_end(
-            {
-                "exit_code": code,
-                "reason": None if code == Exit.FINISHED else reason,  # it was done before it was told
-                "ran_out_of_memory": reason is None and code not in tuple(Exit) and pressure.kills() > kills,
-            }
-        )
+        if begun:
+            record = worker.record(self._look_after(worker))
+        else:
+            reason = self._reason_to_end()
+            record = {"exit_code": int(Exit.CANCELLED), "reason": reason, "ran_out_of_memory": False}
+        self._attempt.note_end(record)
 
-    def _worker(self) -> Optional[Launched]:
-        """The worker: the one that runs already, where an earlier keeper was killed; None where it is not to begin."""
-        found = launch.read(self._attempt.path)
-        while found is not None and not self._has_begun() and launch.alive(found):
-            time.sleep(POLL_S)  # it was told to go on, or else it ends: either shows in a moment
-        if found is not None and self._has_begun():
-            return found
+    def _begin(self, worker: Worker) -> bool:
+        """Take over what runs already, where an earlier keeper was killed, or start it; false where it is not to
+        begin."""
+        if worker.find():
+            return True
         if self._reason_to_end() is not None:
-            return None
-        spec = os.path.join(self._attempt.path, "spec.json")
-        self._spec().write(spec)
-        return launch.start(self._python, spec, self._attempt.path, dict(os.environ, **self._env))
+            return False
+        worker.start()
+        return True
 
-    def _has_begun(self) -> bool:
-        return os.path.exists(os.path.join(self._attempt.path, "events.jsonl"))
-
-    def _look_after(self, worker: Launched) -> Optional[str]:
+    def _look_after(self, worker: Worker) -> Optional[str]:
+        """Until it is over; why it was ended, if it was."""
         reason: Optional[str] = None
         kill_at: Optional[float] = None
-        while launch.alive(worker):
-            if kill_at is None:
+        beat_at = 0.0
+        while worker.goes_on():
+            now = time.monotonic()
+            if reason is None:
                 reason = self._reason_to_end()
                 if reason is not None:
-                    launch.signal_stop(worker)
-                    kill_at = time.monotonic() + self._grace
-            elif time.monotonic() >= kill_at:
-                break
+                    worker.stop()
+                    kill_at = now + self._grace
+            elif kill_at is not None and now >= kill_at:
+                worker.kill()
+                kill_at = None
+            if now >= beat_at:
+                self._attempt.beat()
+                beat_at = now + BEAT_S
             time.sleep(POLL_S)
-        launch.terminate(worker, 0.0)  # it, and whatever it started and did not end
         return reason
 
     def _reason_to_end(self) -> Optional[str]:
@@ -121,8 +117,8 @@ class Keeper:
         return reason
 
     def _not_started(self, error: Exception) -> str:
-        if isinstance(error, FileNotFoundError) and error.filename == self._python:
-            return "%s was not found on %s" % (self._python, platform.node())
+        if isinstance(error, FileNotFoundError) and error.filename == self._order["python"]:
+            return "%s was not found on %s" % (error.filename, platform.node())
         return "the worker could not be started on %s: %s" % (platform.node(), error)
 
     def _spec(self) -> Spec:

@@ -10,6 +10,7 @@ from typing import Any, Dict, Optional
 
 import potato
 from potato.training.agent.folder import Attempt, JobFolder
+from potato.training.agent.workers import abandon
 from potato.training.worker import launch
 
 STARTS = 4
@@ -60,10 +61,8 @@ class Keeping:
         threading.Thread(target=child.wait, name="keeper-reaper", daemon=True).start()
 
     def _end_without(self) -> Dict[str, Any]:
-        worker = self._attempt.worker()
-        if worker is not None:
-            launch.terminate(worker, 0.0)
-        code = launch.exit_status(worker, self._attempt.path)
+        abandon(self._attempt)
+        code = launch.exit_status(self._attempt.worker(), self._attempt.path)
         reason = "the job could not be looked after on %s; keeper.log there tells why" % platform.node()
         return {"exit_code": code, "reason": None if code == 0 else reason}
 
@@ -75,9 +74,7 @@ def end(attempt: Attempt, reason: str, limit_s: float) -> None:
     while attempt.keeper_lives() and time.monotonic() < until:
         time.sleep(0.05)
     attempt.kill_keeper()
-    worker = attempt.worker()
-    if worker is not None:
-        launch.terminate(worker, 0.0)
+    abandon(attempt)
 
 
 def _environment() -> Dict[str, str]:

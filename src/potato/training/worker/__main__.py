@@ -1,4 +1,4 @@
-"""`python -m potato.training.worker SPEC.json [--attempt N] [--when-told]`
+"""`python -m potato.training.worker SPEC.json [--folder F] [--when-told]`
 
 The wrapper around a job: everything that must happen however the job ends. It imports little, so that the first event
 is there before a library is.
@@ -38,8 +38,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         spec = read_spec(options.spec)
     except SpecError as error:
-        return _refuse(os.path.dirname(os.path.abspath(options.spec)), str(error))
-    folder = spec.work_dir if options.attempt is None else os.path.join(spec.work_dir, "attempt-%d" % options.attempt)
+        return _refuse(options.folder or os.path.dirname(os.path.abspath(options.spec)), str(error))
+    folder = options.folder or spec.work_dir
     os.makedirs(folder, exist_ok=True)
     events = EventWriter(os.path.join(folder, "events.jsonl"))
     events.status("starting", "starting the worker")
@@ -51,7 +51,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m potato.training.worker", description="Run one training job.")
     parser.add_argument("spec", help="the job's spec.json")
-    parser.add_argument("--attempt", type=int, help="write into the folder attempt-N of the work folder")
+    parser.add_argument("--folder", help="write into this folder instead of the spec's work folder")
     parser.add_argument("--when-told", action="store_true", help="begin when a byte comes on stdin")
     return parser
 

@@ -41,7 +41,6 @@ def start(
     env: Mapping[str, str],
     *,
     cwd: Optional[str] = None,
-    attempt: Optional[int] = None,
 ) -> Launched:
     """Start the worker of `spec_path` with the interpreter `python` and the environment `env`.
 
@@ -50,8 +49,6 @@ def start(
     """
     run_id = read_spec(spec_path).run_id
     command = [python, "-u", "-m", "potato.training.worker", os.path.abspath(spec_path), "--when-told"]
-    if attempt is not None:
-        command += ["--attempt", str(attempt)]
     with open(os.path.join(work_dir, "stderr.log"), "ab") as output:
         child = subprocess.Popen(
             command,
