@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import sqlite3
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -114,8 +113,8 @@ def _compare(backup: Path, manifest: Mapping[str, Any] | None, found: Mapping[st
 def _checked(store: Path) -> snapshot.Contents:
     try:
         return snapshot.look(store)
-    except sqlite3.DatabaseError as error:
-        raise BadBackup(f"the store in the backup is damaged: {error}") from error
+    except snapshot.DamagedStore as error:
+        raise BadBackup(f"the store in the backup cannot be used: {error.message}") from error
 
 
 def _look_for_another(unpacked: Path) -> None:

@@ -9,10 +9,18 @@ from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
+from potato.errors import PotatoError
 from potato.store import items, runs
 from potato.store.annotations import count_by_scheme
 from potato.store.database import Database
 from potato.store.runs import FINISHED
+
+
+class DamagedStore(PotatoError):
+    """The file is no store, or a damaged one."""
+
+    code = "damaged_store"
+    status = 422
 
 
 @dataclass(frozen=True)
@@ -41,11 +49,8 @@ def copy(url: str, target: Path) -> Contents:
 
 
 def look(store: Path) -> Contents:
-    """What is in the store file. Raises `sqlite3.DatabaseError` where it is damaged, or none."""
-    with contextlib.closing(sqlite3.connect(store)) as opened:
-        found = opened.execute("PRAGMA integrity_check").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
+    """What is in the store file. Raises `DamagedStore`."""
+    _check(store)
     database = Database(f"sqlite:///{store}")
     try:
         database.migrate()
@@ -59,3 +64,13 @@ def look(store: Path) -> Contents:
         database.close()
         for suffix in ("-wal", "-shm"):
             store.with_name(store.name + suffix).unlink(missing_ok=True)
+
+
+def _check(store: Path) -> None:
+    try:
+        with contextlib.closing(sqlite3.connect(store)) as opened:
+            found = opened.execute("PRAGMA integrity_check").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise DamagedStore(f"{store.name} is no store: {error}") from error
+    if found != "ok":
+        raise DamagedStore(f"{store.name} is damaged: {found:.300}")
