@@ -19,6 +19,12 @@ def snapshot(folder: Path, seen: bool = True) -> dict[str, Any]:
     return found
 
 
+def difference(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What differs between two snapshots, by its name."""
+    names = before.keys() | after.keys()
+    return {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
+
+
 def _rows(database: Path, seen: bool) -> dict[str, list[Any]]:
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

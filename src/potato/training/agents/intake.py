@@ -69,8 +69,10 @@ class Intake:
     def finish(self, declared: Mapping[str, Declared]) -> None:
         """Check every declared file, and let the predictions appear under their name. Safe to repeat.
 
-        Raises `Incomplete` with the lengths to go on from; a file whose bytes differ is begun anew.
+        Raises `UnknownFile`, or `Incomplete` with the lengths to go on from; a file whose bytes differ is begun anew.
         """
+        for name in declared:
+            self._path(name)
         with self._lock:
             for name, file in declared.items():
                 self._check(name, file)
