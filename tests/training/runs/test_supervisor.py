@@ -49,7 +49,7 @@ class TestARequestThatDoesNotHold:
             (RunRequest("fake-picky", ["stars"]), TrainerDoesNotFit, "it learns nominal schemes", 400),
             (RunRequest("fake-picky", ["sentiment"]), TrainerDoesNotFit, "cannot run on 'local' (local)", 400),
             (RunRequest("fake", ["sentiment"], "nowhere"), UnknownBackend, "There is no backend 'nowhere'", 409),
-            (RunRequest("fake", ["sentiment"], "gpu"), BackendNotAvailable, "'gpu' is of type ssh", 400),
+            (RunRequest("fake", ["sentiment"], "cluster"), BackendNotAvailable, "is of type slurm", 400),
             (RunRequest("fake", ["stars"]), NotEnoughLabels, "Not enough labels to train 'stars': 0 of 4", 400),
         ],
     )
@@ -59,7 +59,9 @@ class TestARequestThatDoesNotHold:
         stars = {"annotation_type": "likert", "name": "stars", "description": "How many?"}
         lab = make_lab(
             annotation_schemes=[SENTIMENT, stars],
-            model_training={"backends": {"gpu": {"type": "ssh", "host": "gpu.example.org"}}},
+            model_training={
+                "backends": {"cluster": {"type": "slurm", "host": "login.example.org", "remote_dir": "/shared"}}
+            },
         )
         with lab.supervisor(start=False, tasks=False) as supervisor:
             with pytest.raises(refusal) as caught:

@@ -84,7 +84,6 @@ def test_a_check_tells_whether_a_run_could_start(client: TestClient) -> None:
     ("path", "body", "status"),
     [
         ("backends/moon/check", {}, 409),
-        ("backends/gpu-server/check", {}, 400),
         ("backends/local/check", {"trainer": 5}, 400),
         ("backends/local/check", {"trainer": "nobody"}, 400),
         ("backends/local/check", {"colour": 5}, 400),

@@ -65,7 +65,6 @@ def test_a_run_without_labels_is_refused_and_nothing_is_started(client: TestClie
         ({"trainer": "sklearn-text", "schemas": ["sentiment"], "params": {"colour": 1}}, 400, "bad_param"),
         ({"trainer": "sklearn-text", "schemas": ["sentiment"], "params": {"C": -1}}, 400, "bad_param"),
         ({"trainer": "sklearn-text", "schemas": ["sentiment"], "backend": "moon"}, 409, "unknown_backend"),
-        ({"trainer": "sklearn-text", "schemas": ["sentiment"], "backend": "gpu-server"}, 400, "backend_not_available"),
         ({"trainer": "sklearn-text", "schemas": ["sentiment"], "colour": "red"}, 400, "invalid_request"),
         ({"trainer": 7, "schemas": ["sentiment"]}, 400, "invalid_request"),
         ({"trainer": "x" * 100_000, "schemas": ["sentiment"]}, 400, "invalid_request"),

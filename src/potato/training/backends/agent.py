@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,19 +15,14 @@ from potato.training.agents.claim import Claim, read_claim
 from potato.training.agents.desk import AgentId, Assignment, Desk
 from potato.training.agents.intake import Intake, begin_attempt
 from potato.training.backends.base import CheckReport, Ended, Job, StoppedThere
+from potato.training.backends.clock_skew import ClockSkew
+from potato.training.backends.offer import Pack, offer
 
 GIVE_UP_S = 300.0
 """How long an agent keeps a run going without a word from the server."""
-REPORT_EVERY_S = 1.0
-PIECE_BYTES = 512 * 1024
-"""Small enough for a proxy that takes bodies of 1 MB."""
-CLOCK_OFF_S = 30.0
 
 STOPPED = "stopped"
 """The reason that an agent gives when its person stopped it."""
-
-Pack = Callable[[Job], "Future[Any]"]
-"""Has the bundle of a job packed; the answer has `size` and `sha256`."""
 
 
 class NoWord(PotatoError):
@@ -64,6 +58,7 @@ class AgentExecution:
     """A job on its way to an agent, in its hands, and back."""
 
     lingers = False  # after the worker's result its predictions have still to come
+    delivered = False
 
     def __init__(
         self, backend: str, settings: Settings, desk: Desk, job: Job, pack: Pack, max_predictions_mb: int
@@ -76,7 +71,7 @@ class AgentExecution:
         self._limit_mb = max_predictions_mb
         self._packed = pack(job)
         self._since = desk.now()
-        self._clock_said = False
+        self._skew = ClockSkew(job.log)
         self._step = ""
 
     def take_up(self, claim: Claim) -> None:
@@ -154,11 +149,7 @@ class AgentExecution:
             self._step = assignment.step
             if self._step:
                 self._job.step(f"{self._step} on {self.host}")
-        if abs(assignment.clock_off_s) > CLOCK_OFF_S and not self._clock_said:
-            self._clock_said = True
-            self._job.log(
-                f"the clock of {self.host} is {assignment.clock_off_s:+.0f} seconds off; nothing depends on it"
-            )
+        self._skew.look(self.host, assignment.clock_off_s)
 
     def _ended(self, result: Mapping[str, Any]) -> Ended:
         reason, code = result.get("reason"), result.get("exit_code")
@@ -168,26 +159,11 @@ class AgentExecution:
             self._job.amend(artifact_uri=result["artifact_uri"])
         if code is None and reason not in (None, "cancelled"):
             raise AgentFailed(f"The agent on {self._backend} gave up: {reason}")
-        return Ended(code, bool(result.get("ran_out_of_memory")))
+        return Ended(code, bool(result.get("ran_out_of_memory")), tuple(result.get("warnings") or ()))
 
     def _offer(self, attempt: int, packed: Mapping[str, Any]) -> dict[str, Any]:
-        job = self._job
-        return {
-            "run_id": job.run_id,
-            "attempt": attempt,
-            "trainer": job.trainer,
-            "schemas": list(job.schemas),
-            "params": job.params,
-            "seed": job.seed,
-            "device": "auto",
-            "num_threads": None,
-            "bundle": {"bytes": packed["size"], "sha256": packed["sha256"]},
-            "grace_seconds": job.grace_seconds,
-            "heartbeat_timeout_s": self._settings.heartbeat_timeout_s,
-            "report_every_s": REPORT_EVERY_S,
-            "give_up_s": GIVE_UP_S,
-            "piece_bytes": PIECE_BYTES,
-        }
+        limit = self._settings.heartbeat_timeout_s
+        return offer(self._job, attempt, packed, heartbeat_timeout_s=limit, give_up_s=GIVE_UP_S)
 
 
 class AgentBackend:

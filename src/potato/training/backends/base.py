@@ -88,6 +88,8 @@ class Ended:
     code: int | None
     ran_out_of_memory: bool = False
     """Whether the machine killed something for want of memory meanwhile."""
+    warnings: Sequence[str] = ()
+    """What people should know of a run that succeeded, a sentence each."""
 
 
 class Execution(Protocol):
@@ -96,6 +98,10 @@ class Execution(Protocol):
     host: str
     lingers: bool
     """Whether a worker that has said its `result` may only be ending: nothing more has to come over a network."""
+
+    @property
+    def delivered(self) -> bool:
+        """Whether the worker has ended and its predictions are here: what still comes, its model, has no limit."""
 
     def poll(self) -> Ended | None:
         """Bring over what is new; how it ended, once it has. Raises `PotatoError` where it is lost for good."""

@@ -41,6 +41,7 @@ class LocalExecution:
     """A worker of this machine, started by this server process or an earlier one."""
 
     lingers = True
+    delivered = False
 
     def __init__(self, worker: Launched, job: Job, measured: bool) -> None:
         self.host = platform.node()

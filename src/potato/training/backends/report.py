@@ -18,14 +18,15 @@ def local_report(probe: dict[str, Any], trainer: str | None) -> CheckReport:
     if device["text"] == "CPU":
         lines.append(ON_A_CPU)
     lines.append(f"python {probe['python']}: {probe['executable']}")
-    lines += [line for entry in asked for line in _trainer_lines(entry)]
+    lines += [line for entry in asked for line in trainer_lines(entry)]
     if not asked:
         lines.append(f"there is no trainer '{trainer}'; there are {', '.join(entry['name'] for entry in trainers)}")
     ok = device["error"] is None and any(entry["ok"] for entry in asked)
     return CheckReport("local", ok, lines, probe)
 
 
-def _trainer_lines(entry: dict[str, Any]) -> list[str]:
+def trainer_lines(entry: dict[str, Any]) -> list[str]:
+    """A trainer for people: whether it could run, and what would mend it."""
     if entry["ok"]:
         return [f"{entry['name']}: ready"]
     return [f"{entry['name']}: {'; '.join(entry['missing'])}", f"  Install: {entry['install']}"]

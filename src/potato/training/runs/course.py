@@ -139,7 +139,10 @@ class Course:
             raise self._with_hint(failed)
         self._limits.look_at_predictions()
         where = self._records.get(self._run.run_id).artifact_uri or str(self._folder.artifacts)
-        self._move(State.EVALUATING, step="taking in the predictions", artifact_uri=where)
+        for warning in ended.warnings:
+            self._log.say(f"warning: {warning}")
+        warnings = [*self._run.warnings, *ended.warnings]
+        self._move(State.EVALUATING, step="taking in the predictions", artifact_uri=where, warnings=warnings)
 
     def _evaluate(self) -> None:
         journal = Journal(self._records, self._folder, self._run.run_id, self._log)

@@ -37,6 +37,8 @@ class Limits:
 
     def look(self, execution: Execution) -> None:
         """Raise `RunFailed` where the run has passed a limit. Memory and files are measured once a `Timing.limits`."""
+        if execution.delivered:
+            return
         self.look_at_clock()
         if time.monotonic() < self._next:
             return

@@ -167,7 +167,7 @@ class Supervisor:
         """The backend of that name, opened once. Raises `UnknownBackend` and `BackendNotAvailable`."""
         with self._backends_lock:
             if name not in self._backends:
-                self._backends[name] = open_backend(self.project, name, self.desk, self._pack)
+                self._backends[name] = open_backend(self.project, name, self.desk, self._pack, self._timing.ssh)
             return self._backends[name]
 
     def agent_backends(self) -> Mapping[str, AgentSettings]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from potato.training.ssh.timing import SshTiming
 
 
 @dataclass(frozen=True)
@@ -19,3 +21,5 @@ class Timing:
     """How long a backend's check may take."""
     preflight: float = 0.8
     """How long counting labels may hold up the answer to a request for a run; the bundle counts again."""
+    ssh: SshTiming = field(default_factory=SshTiming)
+    """Those of runs on machines that the server logs in to."""

@@ -1,0 +1,395 @@
+"""A run on a machine that the server logs in to, from the log-in to the last byte home: one thread a run."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from potato import __version__
+from potato.errors import PotatoError
+from potato.training.agent.keeper import LOST, STOPPED
+from potato.training.agents.claim import Claim
+from potato.training.agents.desk import AgentId, Assignment, Desk
+from potato.training.agents.door import Door
+from potato.training.agents.intake import Intake, begin_attempt
+from potato.training.backends.agent import AgentFailed, NoWord
+from potato.training.backends.base import Ended, Job
+from potato.training.backends.clock_skew import ClockSkew
+from potato.training.backends.greeting import greeting
+from potato.training.backends.homecoming import Homecoming
+from potato.training.backends.notes import Notes
+from potato.training.backends.place import Place, read_place
+from potato.training.backends.way import Way
+from potato.training.contract.exits import Exit
+from potato.training.ssh.agent_log import AgentLog
+from potato.training.ssh.code import code
+from potato.training.ssh.errors import Disturbed, HostFailed, HostSilent, Lost
+from potato.training.ssh.outage import Outage
+from potato.training.ssh.session import Session
+from potato.training.ssh.text import clean, lines
+
+TAIL_BYTES = 64 << 10
+
+_log = logging.getLogger("potato.runs")
+
+
+class ConnectionLost(PotatoError):
+    """The connection was gone for longer than the run goes on without it."""
+
+    code = "connection_lost"
+    status = 504
+
+    def __init__(self, host: str, seconds: float, reason: str) -> None:
+        for_long = f"for {seconds:g} seconds (reconnect_s)" if seconds else "(reconnect_s is 0)"
+        super().__init__(
+            f"The connection to {host} was lost {for_long}",
+            hint=(f"the last try said: {reason}. " if reason else "")
+            + "The run was ended there; look at the network and the machine, then start it again",
+        )
+
+
+class Interrupted(Exception):
+    """The server wants nothing more of this run's thread."""
+
+
+class SshExecution:
+    """The supervisor's thread looks, and asks for an end; a thread of this run's own does everything else."""
+
+    lingers = False
+
+    def __init__(self, way: Way, job: Job, packed: Future[Any], max_predictions_mb: int, claim: Claim | None) -> None:
+        self.host = way.settings.host
+        self._way = way
+        self._settings = way.settings
+        self._job = job
+        self._packed = packed
+        self._max_predictions_mb = max_predictions_mb
+        self._notes = Notes(job)
+        self._skew = ClockSkew(self._notes.say)
+        self._agent_log = AgentLog(job.folder / "agent.log")
+        self._outage = Outage(self.host, self._settings.reconnect_s, way.timing, self._notes.say)
+        self._homecoming = Homecoming(way, job, self._notes)
+        self._desk = Desk()
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._over = threading.Event()
+        self._leaving = False
+        self._greeted = claim is not None
+        self._left_there = claim is not None
+        self._outcome: Ended | Exception | None = None
+        if claim is not None:
+            self._assign(claim)
+        self._thread = threading.Thread(target=self._run, name=f"ssh-{job.run_id}", daemon=True)
+        self._thread.start()
+
+    # What the supervisor does
+
+    @property
+    def delivered(self) -> bool:
+        """See `Execution`."""
+        return self._result() is not None
+
+    def poll(self) -> Ended | None:
+        self._notes.tell()
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+    def memory_mb(self) -> float | None:
+        return None
+
+    def stop(self) -> None:
+        """The agent is told with its next report; where no agent has the job yet, or any more, it ends at once."""
+        assignment = self._desk.assignment(self._job.run_id)
+        if assignment is not None and assignment.result is None:
+            assignment.cancel = True
+        else:
+            self.kill()
+
+    def kill(self) -> None:
+        """The run is over here. What is left of it there is ended in the background."""
+        if self._outcome is None:
+            self._interrupt()
+
+    def close(self) -> None:
+        """Where the server is going down, the run goes on there, for as long as `reconnect_s`."""
+        if self._outcome is None:
+            self.leave()
+
+    def leave(self) -> None:
+        """Let go at once, whatever is being done."""
+        self._leaving = True
+        self._interrupt()
+
+    @property
+    def is_working(self) -> bool:
+        """Whether its thread still has something to do."""
+        return self._thread.is_alive()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the thread, at most so long."""
+        self._thread.join(seconds)
+
+    def _interrupt(self) -> None:
+        self._over.set()
+        with self._lock:
+            session = self._session
+        if session is not None:
+            session.end()
+
+    # The run's own thread
+
+    def _run(self) -> None:
+        try:
+            self._see_through()
+        except Interrupted:
+            self._outcome = Ended(None)
+        except PotatoError as error:
+            self._outcome = error
+        except Exception as error:
+            _log.exception("run %s met an error", self._job.run_id)
+            self._outcome = error
+        if self._left_there and not self._leaving:
+            self._clear_up()
+
+    def _see_through(self) -> None:
+        """Serve one connection after another until the run has ended."""
+        while self._outcome is None:
+            try:
+                with self._connected() as session:
+                    if self._result() is None:
+                        self._serve(session)
+                    self._outcome = self._brought_home(session)
+                    self._tidy(session)
+            except (Lost, Disturbed) as error:
+                if isinstance(error, Disturbed) and not self._greeted:
+                    raise
+                self._may_go_on(str(error))
+
+    @contextlib.contextmanager
+    def _connected(self, limit_s: float | None = None) -> Iterator[Session]:
+        """An open session. Raises `Interrupted` where the run is over, and `Lost`; what a first log-in meets, too."""
+        with self._way.new_session(self._agent_log.say, limit_s) as session:
+            with self._lock:
+                self._session = session
+            try:
+                self._look()
+                self._open(session)
+                yield session
+            except Lost:
+                self._look()
+                raise
+            finally:
+                with self._lock:
+                    self._session = None
+
+    def _open(self, session: Session) -> None:
+        if not self._greeted:
+            self._notes.step(f"connecting to {self.host}")
+        try:
+            self._way.open(session, self._notes)
+        except PotatoError as error:
+            if not self._greeted:
+                raise
+            raise Lost(error.message) from error  # it worked before: it may work again
+        self._outage.heard()
+        if not self._greeted:
+            self._greet(session)
+            self._greeted = True
+
+    def _greet(self, session: Session) -> None:
+        """Meet the host for the first time: whether it can be used, and what people are told of it."""
+        for line in greeting(session, session.call("hello")):
+            self._notes.say(line)
+
+    def _look(self) -> None:
+        if self._over.is_set():
+            raise Interrupted
+
+    def _may_go_on(self, reason: str) -> None:
+        """Wait a moment before the next try. Raises where there is to be none."""
+        if self._outcome is not None:  # all that matters was done
+            return
+        self._outage.failed(reason)
+        if self._outage.is_over_limit:
+            self._outcome = self._without_connection()
+        elif self._over.wait(self._outage.pause()):
+            raise Interrupted
+
+    def _without_connection(self) -> Ended:
+        """How the run ends when nobody answers there any more."""
+        result, limit = self._result(), self._settings.reconnect_s
+        if result is None or result.get("exit_code") != Exit.FINISHED:
+            raise ConnectionLost(self.host, limit, self._outage.reason)
+        return self._ended(result, self._homecoming.given_up(f"broke off: no connection for {limit:g} seconds"))
+
+    # The worker
+
+    def _serve(self, session: Session) -> None:
+        """Have the run worked at there, and take what comes of it, until the end record is here."""
+        place = read_place(self._job.folder) or self._prepare(session)
+        packed = self._await_bundle()
+        folder, name = self._job.folder, self._way.name
+        door = Door(self._desk, name, self._job.run_id, folder, Path(packed["path"]), lambda a: self._offer(a, packed))
+        self._notes.step(f"waiting for the agent on {self.host}")
+        session.send(
+            {
+                "call": "work",
+                "run_id": self._job.run_id,
+                "backend": name,
+                "python": place.python,
+                "env": dict(place.env),
+                "version": __version__,
+                "host": self.host,
+                "keep": self._settings.keep_remote,
+            }
+        )
+        while self._takes(session, door):
+            pass
+
+    def _prepare(self, session: Session) -> Place:
+        place = self._way.prepare(session, self._job, self._notes)
+        place.write(self._job.folder)
+        return place
+
+    def _await_bundle(self) -> Mapping[str, Any]:
+        while not self._packed.done():
+            if self._over.wait(0.02):
+                raise Interrupted
+        packed: Mapping[str, Any] = self._packed.result()
+        return packed
+
+    def _takes(self, session: Session, door: Door) -> bool:
+        """Take one frame; whether more are to come."""
+        limit = self._settings.heartbeat_timeout_s
+        try:
+            header, body = session.receive("the run was going", limit)
+        except HostSilent as error:
+            raise NoWord(self._way.name, limit) from error
+        self._outage.heard()
+        if "request" in header:
+            self._answer(session, door, header["request"], body)
+        elif "ok" in header and self._result() is None:
+            raise self._unfinished(header)
+        return "ok" not in header
+
+    def _answer(self, session: Session, door: Door, request: Any, body: bytes) -> None:
+        asked = request if isinstance(request, dict) else {}
+        headers = asked.get("headers")
+        named = {str(name): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
+        answer = door.answer(str(asked.get("method")), str(asked.get("path")), named, body)
+        session.send({"status": answer.status, "headers": dict(answer.headers)}, answer.body)
+        assignment = self._desk.assignment(self._job.run_id)
+        if assignment is not None:
+            self._listen(assignment)
+
+    def _listen(self, assignment: Assignment) -> None:
+        if assignment.failure is not None:
+            raise assignment.failure
+        self._skew.look(self.host, assignment.clock_off_s)
+        if assignment.step:
+            self._notes.step(f"{clean(assignment.step, 200)} on {self.host}")
+
+    def _unfinished(self, header: Mapping[str, Any]) -> PotatoError:
+        """Why the agent left without an end record."""
+        said = header.get("said")
+        last = said[-1] if isinstance(said, list) and said else header.get("error") or "it gave no reason"
+        return AgentFailed(
+            f"The agent on {self._way.name} gave up: {clean(last)}", hint=clean(header.get("hint") or "")
+        )
+
+    def _offer(self, agent: AgentId, packed: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The job for an agent that claims. One that holds nothing of what was begun gets a new attempt."""
+        assignment = self._desk.assignment(self._job.run_id)
+        number = self._job.attempt if assignment is None else assignment.attempt
+        if assignment is not None and assignment.agent.session != agent.session and assignment.heard is not None:
+            number += 1
+            self._notes.say(f"nothing of attempt {assignment.attempt} is left on {self.host}; it begins anew")
+            self._notes.amend(attempt=number)
+        if assignment is None or number != assignment.attempt:
+            claim = Claim(agent, number, begin_attempt(self._job.folder))
+            claim.write(self._job.folder)
+            self._assign(claim)
+        self._left_there = True
+        return self._way.offer(self._job, number, packed)
+
+    def _assign(self, claim: Claim) -> None:
+        intake = Intake(self._job.folder, claim.bases, self._max_predictions_mb)
+        assignment = Assignment(self._job.run_id, self._way.name, claim.agent, claim.attempt, intake)
+        assignment.heard = self._desk.now()
+        assignment.result = claim.result
+        assignment.on_result = lambda result: replace(claim, result=result).write(self._job.folder)
+        self._desk.assign(assignment)
+
+    def _result(self) -> Mapping[str, Any] | None:
+        assignment = self._desk.assignment(self._job.run_id)
+        return assignment.result if assignment is not None else None
+
+    # The end
+
+    def _brought_home(self, session: Session) -> Ended:
+        """How the run ended, once its model is here and nothing is left there. Raises what it failed of, and `Lost`."""
+        result = self._result()
+        assert result is not None
+        if result.get("exit_code") != Exit.FINISHED:
+            with contextlib.suppress(Lost):  # then it is done later, in the background
+                self._take_leave(session)
+            return self._ended(result, ())
+        warnings = self._homecoming.run(session)
+        self._left_there = False
+        return self._ended(result, warnings)
+
+    def _ended(self, result: Mapping[str, Any], warnings: Sequence[str]) -> Ended:
+        reason, code = result.get("reason"), result.get("exit_code")
+        if reason == LOST:
+            raise ConnectionLost(self.host, self._settings.reconnect_s, self._outage.reason)
+        if reason == STOPPED:
+            raise AgentFailed(
+                f"The run was stopped on {self.host}, by somebody there",
+                hint="the machine may be going down; try again",
+            )
+        if code is None and reason not in (None, "cancelled"):
+            raise AgentFailed(f"The agent on {self._way.name} gave up: {clean(reason, 1000)}")
+        told = [clean(warning, 1000) for warning in result.get("warnings") or ()]
+        return Ended(code, bool(result.get("ran_out_of_memory")), (*told, *warnings))
+
+    def _take_leave(self, session: Session) -> None:
+        """Keep what was said there last, and remove what is left there. Raises `Lost`."""
+        try:
+            tail = session.call("tail", run_id=self._job.run_id, bytes=TAIL_BYTES)
+            self._agent_log.add(lines(tail.get("text", ""), 2000, 1000))
+            if not self._settings.keep_remote:
+                session.call("remove", run_id=self._job.run_id, keep_artifacts=False)
+        except (HostFailed, HostSilent) as error:
+            self._notes.say(f"what is left of the run on {self.host} could not be removed: {error.message}")
+        self._left_there = False
+
+    def _tidy(self, session: Session) -> None:
+        """Have what earlier runs left there removed. Nothing of this run depends on it."""
+        with contextlib.suppress(Lost, HostFailed, HostSilent):
+            session.call("tidy", keep_code=code().hash)
+
+    def _clear_up(self) -> None:
+        """End and remove what may be left there, in the background: the run itself is over."""
+        self._over.clear()
+        until = time.monotonic() + self._way.timing.clean_up
+        reason = ""
+        while not self._leaving and time.monotonic() < until:
+            try:
+                with self._connected(until - time.monotonic()) as session:
+                    session.call("end", run_id=self._job.run_id)
+                    self._take_leave(session)
+                    return
+            except Interrupted:
+                return
+            except (Lost, PotatoError) as error:
+                reason = str(error)
+            self._over.wait(self._outage.pause())
+        _log.warning("run %s: what is left on %s could not be ended: %s", self._job.run_id, self.host, reason)

@@ -1,0 +1,220 @@
+"""Bringing a model's files home: one raw stream a file, checked, and at its place only when it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import queue
+import shutil
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from potato.training.contract.files import sync_folder
+from potato.training.ssh.errors import HostFailed
+from potato.training.ssh.session import Session
+from potato.training.ssh.text import clean
+
+MOST_FILES = 20_000
+PIECES_AHEAD = 8
+TRIES = 2
+
+Progress = Callable[[int, int], None]
+"""Bytes that are here, of all that are to come."""
+
+
+class NotStored(Exception):
+    """This machine's disk did not take it; the text says why."""
+
+
+class Damaged(Exception):
+    """A file did not come over whole; the text says which."""
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file there: its path under the artifacts folder, with `/`, and its bytes."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The artifacts of an attempt, and the absolute folder that they are in. `odd` counts names that are none."""
+
+    attempt: int
+    folder: str
+    files: list[Remote] = field(default_factory=list)
+    odd: int = 0
+
+
+def listing(session: Session, run_id: str) -> Listing:
+    """What the host holds of a run's model. What it says is checked: only relative paths below one folder remain.
+    Raises `HostFailed`, `Lost`, `HostSilent`."""
+    answer = session.call("list_artifacts", run_id=run_id)
+    told = answer.get("files")
+    entries = told if isinstance(told, list) else []
+    files = [file for file in map(_remote, entries[:MOST_FILES]) if file is not None]
+    attempt = answer.get("attempt")
+    return Listing(
+        attempt if isinstance(attempt, int) else 0,
+        clean(answer.get("folder"), 4000),
+        sorted({file.path: file for file in files}.values(), key=lambda file: file.path),
+        len(entries) - len(files),
+    )
+
+
+def is_safe(path: str) -> bool:
+    """Whether a path of a host's may be used below a folder here."""
+    parts = path.split("/")
+    return (
+        0 < len(path) <= 1000
+        and path.isprintable()
+        and "\\" not in path
+        and not set(parts) & {"", ".", ".."}
+        and all(len(part.encode("utf-8", "replace")) <= 255 for part in parts)
+    )
+
+
+def _remote(entry: Any) -> Remote | None:
+    if not isinstance(entry, dict):
+        return None
+    path, size = entry.get("path"), entry.get("bytes")
+    if not isinstance(path, str) or not is_safe(path) or not isinstance(size, int) or size < 0:
+        return None
+    return Remote(path, size)
+
+
+class Copying:
+    """Copies files of one listing into `target`; begun again after a break, it goes on where it was.
+
+    What is not whole yet lies in `beside`. `silence_s` is how long nothing may come.
+    """
+
+    def __init__(self, run_id: str, target: Path, beside: Path, silence_s: float, progress: Progress) -> None:
+        self._run_id = run_id
+        self._target = target
+        self._beside = beside
+        self._silence_s = silence_s
+        self._progress = progress
+
+    def run(self, session: Session, attempt: int, files: Iterable[Remote]) -> None:
+        """Bring `files` home. Raises `HostFailed`, `HostSilent`, `Lost`, `NotStored` and `Damaged`."""
+        wanted = list(files)
+        self._total = sum(file.size for file in wanted)
+        self._here = 0
+        try:
+            self._target.mkdir(exist_ok=True)
+            for file in wanted:
+                self._bring(session, attempt, file)
+            shutil.rmtree(self._beside, ignore_errors=True)
+        except OSError as error:
+            raise NotStored(f"{error.strerror or error}") from error
+
+    def _bring(self, session: Session, attempt: int, file: Remote) -> None:
+        place, part = self._target / file.path, self._beside / file.path
+        if not (place.is_file() and place.stat().st_size == file.size):
+            part.parent.mkdir(parents=True, exist_ok=True)
+            if not any(self._fetch(session, attempt, file, part) for _ in range(TRIES)):
+                raise Damaged(f"{file.path} did not come over whole")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            part.replace(place)
+            sync_folder(str(place.parent))
+        self._here += file.size
+        self._progress(self._here, self._total)
+
+    def _fetch(self, session: Session, attempt: int, file: Remote, part: Path) -> bool:
+        """Have the rest of a file in `part`; whether it is the host's, byte for byte."""
+        with part.open("ab") as target:
+            if target.tell() > file.size:
+                target.truncate(0)
+            offset = target.tell()
+            session.send(
+                {
+                    "call": "send_artifact",
+                    "run_id": self._run_id,
+                    "attempt": attempt,
+                    "path": file.path,
+                    "offset": offset,
+                }
+            )
+            doing = "the model was copied"
+            with session.talking(doing, self._silence_s):
+                header, length = session.channel.receive_header(self._silence_s)
+            if not header.get("ok"):
+                raise HostFailed(session.host, "artifact", clean(header.get("error"), 1000), None)
+            if offset + length != file.size:
+                raise Damaged(f"{file.path} changed while it was copied")
+            with Writing(target, part, offset) as writing, session.talking(doing, self._silence_s):
+                session.channel.read_body(length, self._counted(writing, offset), self._silence_s)
+            told, _ = session.receive(doing, self._silence_s)
+        if told.get("sha256") == writing.digest():
+            return True
+        part.unlink()
+        return False
+
+    def _counted(self, writing: Writing, done: int) -> Callable[[bytes], None]:
+        def take(piece: bytes) -> None:
+            nonlocal done
+            writing.put(piece)
+            done += len(piece)
+            self._progress(self._here + done, self._total)
+
+        return take
+
+
+class Writing:
+    """Writes what comes into a file, in a thread of its own, so that the network never waits for the disk."""
+
+    def __init__(self, file: BinaryIO, path: Path, offset: int) -> None:
+        self._file = file
+        self._path = path
+        self._offset = offset
+        self._digest = hashlib.sha256()
+        self._pieces: queue.Queue[bytes | None] = queue.Queue(PIECES_AHEAD)
+        self._failure: OSError | None = None
+        self._thread = threading.Thread(target=self._work, name="copying", daemon=True)
+
+    def __enter__(self) -> Writing:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._pieces.put(None)
+        self._thread.join()
+        if self._failure is not None and kind is None:
+            raise self._failure
+
+    def put(self, piece: bytes) -> None:
+        """Have it written. Raises `OSError` where the disk did not take what came before."""
+        if self._failure is not None:
+            raise self._failure
+        self._pieces.put(piece)
+
+    def digest(self) -> str:
+        """The SHA-256 of the whole file in hex, once all is written."""
+        return self._digest.hexdigest()
+
+    def _work(self) -> None:
+        try:
+            self._read_begun()
+            while (piece := self._pieces.get()) is not None:
+                self._file.write(piece)
+                self._digest.update(piece)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._failure = error
+            while self._pieces.get() is not None:  # whoever puts must not wait for ever
+                pass
+
+    def _read_begun(self) -> None:
+        """What an earlier try brought counts into the digest."""
+        with self._path.open("rb") as file:
+            left = self._offset
+            while left and (piece := file.read(min(left, 1 << 20))):
+                self._digest.update(piece)
+                left -= len(piece)

@@ -1,0 +1,31 @@
+"""Every time limit of a way by ssh, in one value that tests shorten."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SshTiming:
+    """Seconds, unless a name says otherwise."""
+
+    connect: int = 20
+    """ssh's own `ConnectTimeout`: until the other side speaks."""
+    log_in: float = 90.0
+    """Until the shell there takes the first line: keys that want a touch and slow jump hosts included."""
+    tries: int = 3
+    """How often a log-in is tried that a busy sshd turned away."""
+    alive_interval: int = 15
+    alive_count: int = 3
+    """ssh gives a silent connection up after interval times count."""
+    silence: float = 60.0
+    """A call that shows no sign of life for so long has failed; the host shows one every 5 seconds."""
+    first_pause: float = 0.5
+    longest_pause: float = 15.0
+    """Between two tries to connect again."""
+    copy_silence: float = 180.0
+    """A copy that brings nothing for so long is given up."""
+    clean_up: float = 120.0
+    """How long tidying up after an end that the host did not see is tried, in the background."""
+    leave: float = 1.0
+    """How long an ssh that was told to end may take, before it is killed."""
