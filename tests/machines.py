@@ -8,6 +8,7 @@ processes do not meet, and all of it is gone with the last process that lives th
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import shutil
@@ -184,6 +185,17 @@ def _lay_out(folder: Path, account: Account, uid: int, files: Mapping[str, str])
     for name, text in files.items():
         lay(folder / "skeleton" / name, text)
     (folder / "skeleton").chmod(0o700)
+
+
+@functools.cache
+def installed(version: str) -> Path:
+    """A real Python of that version, such as `3.8`."""
+    kept = sorted((Path.home() / ".pyenv" / "versions").glob(f"{version}.*/bin/python{version}"))
+    for candidate in (shutil.which(f"python{version}"), *kept):
+        if candidate and subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode == 0:
+            return Path(candidate).resolve()
+    missing(f"a Python {version}")
+    raise AssertionError
 
 
 def lay(path: Path, text: str) -> Path:

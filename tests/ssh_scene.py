@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from potato.store.runs import Run, State
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.request import RunRequest
 from potato.training.runs.supervisor import Supervisor
+from potato.training.ssh.timing import SshTiming
 from sshd import ALIAS, Host
 
 REMOTE_DIR = ".cache/potato-training"
+QUICK = SshTiming(connect=5, alive_interval=1, alive_count=2, silence=15.0, first_pause=0.1, longest_pause=0.5)
+"""Breaks are noticed in seconds."""
 
 
 def settings(host: Host | str = ALIAS, **more: Any) -> dict[str, Any]:
@@ -82,9 +86,9 @@ class Scene:
 
 
 @contextlib.contextmanager
-def scene(lab: Lab) -> Iterator[Scene]:
+def scene(lab: Lab, timing: SshTiming | None = None) -> Iterator[Scene]:
     """The lab's runs are seen through until the block ends."""
-    with lab.supervisor(FAST) as supervisor:
+    with lab.supervisor(replace(FAST, ssh=timing or SshTiming())) as supervisor:
         yield Scene(lab, supervisor)
 
 
