@@ -154,9 +154,11 @@ class Cluster:
         """Start `slurmctld`; `-c` forgets every job."""
         self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf), *options)
 
-    def start_node(self, name: str) -> None:
-        """Start one node's `slurmd`."""
-        self._spawn(name, "slurmd", "-D", "-N", name, "-f", str(self.conf))
+    def start_node(self, name: str, lacks: Path | None = None) -> None:
+        """Start one node's `slurmd`. `lacks` is a folder that is empty for its jobs: storage that it does not share."""
+        hide = f'mount -t tmpfs tmpfs "{lacks}"; exec "$@"'
+        hidden = ["unshare", "--mount", "sh", "-ec", hide, "sh"] if lacks is not None else []
+        self._spawn(name, *hidden, "slurmd", "-D", "-N", name, "-f", str(self.conf))
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """Signal a part: `munged`, `slurmctld`, `n1`, `n2`."""

@@ -114,6 +114,7 @@ class Closing:
             state=self._state,
             detail=self._detail,
             output=starts.tail(self._folder),
+            printed=starts.last_line(self._folder, start),
         )
 
     def _keep_output(self) -> None:

@@ -103,6 +103,15 @@ def tail(folder: str) -> str:
     return text[max(0, text.rfind(BEGINS)) :]
 
 
+def last_line(folder: str, start: Start) -> str:
+    """What the worker, or else the job's script, printed last."""
+    for text in (read_text(start.stderr), tail(folder)):
+        lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(BEGINS)]
+        if lines:
+            return lines[-1][:200]
+    return ""
+
+
 def refresh(folder: str) -> None:
     """Have a network file system look at a folder afresh: its own change there makes what it remembers void."""
     path = os.path.join(folder, ".refresh-%d" % os.getpid())

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Dict, Optional, Tuple
 
+from potato.training.agent.slurm import states
 from potato.training.agent.slurm.answers import Detail
 from potato.training.contract.events import Event
 from potato.training.contract.exits import Exit
@@ -45,6 +46,8 @@ class Evidence:
     detail: Optional[Detail] = None
     output: str = ""
     """The end of `slurm.out`."""
+    printed: str = ""
+    """The last line of what the job's script or the worker printed."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,12 @@ def judge(found: Evidence) -> Verdict:
     if found.final is not None and found.final.name == "error":
         return Verdict(found.code, True, warnings=_doubts(found, "the worker's own error"))
     return Verdict(found.code, False, _unfinished(found))
+
+
+def never_starts(job_id: int, why: str, reason: str) -> Failure:
+    """SLURM has said that the job cannot be placed."""
+    told = "SLURM job %d will never start, because %s (%s)" % (job_id, why, reason)
+    return Failure("slurm_never_starts", told, "change the backend's keys for sbatch, or its `sbatch_args`")
 
 
 def expects_record(state: str, detail: Optional[Detail]) -> bool:
@@ -136,6 +145,9 @@ def _unfinished(found: Evidence) -> Failure:
         told = "SLURM could not write slurm.out in %s on %s" % (found.folder, found.detail.nodes or "its node")
         hint = "put `remote_dir` (`--workdir` of an agent) on storage that the compute nodes share"
         return _failure(found, "slurm_output", told, hint)
+    never = states.never(found.detail.reason) if found.detail is not None else None
+    if found.detail is not None and never is not None:
+        return never_starts(found.job_id, never, found.detail.reason)
     known = found.state if found.state in _BY_STATE else _by_output(found)
     if known is not None:
         return _failure(found, *_BY_STATE[known])
@@ -156,19 +168,13 @@ def _by_script(found: Evidence) -> Failure:
     if found.code == Exit.CANCELLED:
         return _failure(found, "slurm_stopped", "something outside Potato asked it to stop", "start the run again")
     if code not in ("", "0"):
-        last = _last_line(found.output)
-        told = "its script ended with exit code %s%s" % (code, ": " + last if last else "")
+        told = "its script ended with exit code %s%s" % (code, ": " + found.printed if found.printed else "")
         return _failure(found, "slurm_script_failed", told, hint)
     if found.state:
         told = "SLURM says %s, but the worker left no final record in %s" % (found.state, found.folder)
         return _failure(found, "slurm_no_record", told, "is %s the same on the compute nodes?" % found.folder)
     told = "SLURM knows nothing of it any more, and the worker left no final record"
     return _failure(found, "slurm_lost", told, hint)
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else ""
 
 
 def _failure(found: Evidence, code: str, told: str, hint: str) -> Failure:

@@ -7,7 +7,7 @@ from potato.training.agent.slurm import states
 from potato.training.agent.slurm.answers import Listed
 from potato.training.agent.slurm.settings import SlurmTiming
 from potato.training.agent.slurm.states import Kind
-from potato.training.agent.slurm.verdict import Failure
+from potato.training.agent.slurm.verdict import Failure, never_starts
 
 WAITS = (Kind.WAITING, Kind.HELD)
 
@@ -26,27 +26,24 @@ def text(job: Listed) -> str:
 
 
 class Waiting:
-    """How long a job has waited for one reason that does not go away by itself."""
+    """How long a job has waited for what does not come by itself."""
 
     def __init__(self, timing: SlurmTiming) -> None:
         self._timing = timing
-        self._reason = ""
+        self._vain = ""
         self._since = 0.0
 
     def look(self, job: Listed) -> Optional[Failure]:
         """Why the job is to be given up, once it is."""
-        never = states.never(job.reason)
-        held = states.held(job.state, job.reason)
-        reason = job.reason if job.state.kind in WAITS and (never is not None or held) else ""
-        if reason != self._reason:
-            self._reason, self._since = reason, time.monotonic()
+        never = states.never(job.reason) if job.state.kind in WAITS else None
+        held = job.state.kind in WAITS and states.held(job.state, job.reason)
+        vain = "never" if never is not None else "held" if held else ""
+        if vain != self._vain:
+            self._vain, self._since = vain, time.monotonic()
         waited = time.monotonic() - self._since
-        if not reason or waited < (self._timing.held if never is None else self._timing.never):
+        if never is not None and waited >= self._timing.never:
+            return never_starts(job.number, never, job.reason)
+        if not held or waited < self._timing.held:
             return None
-        if never is not None:
-            told = "SLURM job %d will never start, because %s (%s)" % (job.number, never, reason)
-            return Failure("slurm_never_starts", told, "change the backend's keys for sbatch, or its `sbatch_args`")
-        told = "SLURM job %d is held (%s), and nobody released it for %.0f seconds" % (job.number, reason, waited)
-        return Failure(
-            "slurm_held", told, "`scontrol release` lets a held job start; an administrator may have to do it"
-        )
+        told = "SLURM job %d is held (%s), and nobody released it for %.0f seconds" % (job.number, job.reason, waited)
+        return Failure("slurm_held", told, "`scontrol release` lets it start, if need be an administrator's")
