@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from potato import __version__
 from potato.admin.routes import router as admin_router
 from potato.annotate.routes import router as annotate_router
 from potato.project import Project
-from potato.store import Database, Writer, facts
+from potato.store import Database, Writer, facts, predictions
 from potato.store.clock import Clock, utc_now
 from potato.tasks import TaskRunner
 from potato.training.runs.notifier import Notifier
@@ -26,6 +27,8 @@ from potato.web.site import Site
 if TYPE_CHECKING:
     from potato.training.runs.supervisor import Supervisor
     from potato.training.runs.timing import Timing
+
+_log = logging.getLogger("potato")
 
 
 def create_app(
@@ -86,6 +89,7 @@ def _opened(
         database = Database(project.database_url)
         closing.callback(database.close)
         database.migrate()
+        _keep_to_the_project(project, database)
         sessions = _sessions(database)
         writer = Writer(database)
         writer.start()
@@ -104,6 +108,14 @@ def _opened(
         closing.callback(site.close)
         closing.callback(notifier.close)
         yield site
+
+
+def _keep_to_the_project(project: Project, database: Database) -> None:
+    """Let the project file win: what left `writeback.schemas` while the server was down is shown no longer."""
+    with database.write() as connection:
+        withdrawn = predictions.keep_live(connection, project.config.model_training.writeback.schemas)
+    for scheme, run_id in withdrawn.items():
+        _log.warning("'%s' is not in writeback.schemas: run %s's suggestions are no longer shown", scheme, run_id)
 
 
 def _sessions(database: Database) -> Sessions:

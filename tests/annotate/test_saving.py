@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 import site_scenes as scenes
 from potato.store import tables
 from potato.store.predictions import Suggestion
+from potato.training.splits import is_hidden
 
 
 @pytest.fixture
@@ -145,9 +146,17 @@ def test_a_share_of_the_items_hides_its_suggestion(tmp_path: Path, suggesting: d
     training = {"writeback": {"schemas": ["sentiment"], "include_unlabeled": True, "hide_share": 0.5}}
     with scenes.served(scenes.project(tmp_path, texts, model_training=training)) as client:
         scenes.sign_in(client)
-        hidden = 0
+        hidden = set()
         for number in range(60):
             seq = scenes.hand_out(client)
-            hidden += "The model suggests" not in _shown(client, seq)[0]
-            scenes.save(client, seq, {"sentiment": "positive"}, f"request-{number}")
-    assert 15 < hidden < 45
+            page, shown = _shown(client, seq)
+            if "The model suggests" not in page:
+                hidden.add(seq)
+            scenes.save(client, seq, {"sentiment": "positive"}, f"request-{number}", shown=shown)
+        rows = _rows(client, tables.annotations)
+    assert hidden == {seq for seq in range(1, 61) if is_hidden("sentiment", f"i{seq}", 0.5)}
+    assert 15 < len(hidden) < 45
+    said = {"run_id": "run-1", "model_version": "v1", "payload": "positive", "confidence": 0.873}
+    for row in rows:  # what was hidden is kept too, to be compared with what was said without it
+        expected = ("none", {**said, "hidden": True}) if row["item"] in hidden else ("accepted", said)
+        assert (row["origin"], row["suggestion"]) == expected

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from makers import NOW, SENTIMENT, SURE, TOPICS, Small, history, later, make_pro
 from potato.items.exporting import ExportDiffers, export_file, export_labels
 from potato.items.importing import ImportReport, InvalidLabels, import_labels
 from potato.items.loading import load_items
-from potato.store import annotations, imports
-from potato.store.settling import State
+from potato.store import annotations, imports, predictions, runs, settling
+from potato.store.clock import to_text
+from potato.store.predictions import Stored
+from potato.store.runs import Run, State
 
 SCHEMES = [SENTIMENT, TOPICS, SURE]
 
@@ -261,6 +264,7 @@ def test_a_file_and_its_manifest_say_the_same_as_the_store(tmp_path: Path) -> No
             "annotations": 5,
             "by_scheme": {"sentiment": 3, "sure": 1, "topics": 1},
             "skipped": 2,
+            "pre_labels": {},
             "no_longer_in_project": {},
         }
         assert project.read(annotations.count_by_scheme) == {"sentiment": 3, "sure": 1, "topics": 1}
@@ -285,6 +289,48 @@ def test_labels_that_left_the_project_are_exported_counted_and_taken_back(tmp_pa
         assert (outcome.new, outcome.changed, outcome.kept) == (0, 0, 0)
         with pytest.raises(InvalidLabels, match="'negative' is not a label"):
             take_in(left, line("3", "cem", sentiment="negative"))
+
+
+def test_a_live_models_suggestions_are_exported_beside_human_answers_and_never_become_some(tmp_path: Path) -> None:
+    """annotation 58: the export shows both"""
+    with small(tmp_path, 4, annotation_schemes=SCHEMES) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "negative"})
+        suggest(
+            project,
+            ("sentiment", 1, "positive", None),
+            ("sentiment", 2, "positive", "low_confidence"),
+            ("sentiment", 3, "positive", None),
+            ("topics", 3, [], None),
+            ("sentiment", 4, "negative", "hidden"),
+        )
+        said = {"run_id": "r1", "model_version": "v1", "confidence": 0.75}
+        assert exported(project) == [
+            line("1", at=to_text(NOW), sentiment="negative"),
+            {"id": "1", "pre_labels": {"sentiment": {**said, "payload": "positive"}}},
+            {
+                "id": "3",
+                "pre_labels": {"sentiment": {**said, "payload": "positive"}, "topics": {**said, "payload": []}},
+            },
+            {"id": "4", "pre_labels": {"sentiment": {**said, "payload": "negative", "hidden": True}}},
+        ]
+        export_file(project.project, project.database, tmp_path / "out.jsonl")
+        manifest = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
+        assert (manifest["annotations"], manifest["pre_labels"]) == (1, {"sentiment": 3, "topics": 1})
+        report = import_labels(project.project, project.database, tmp_path / "out.jsonl")
+        assert (report.outcome.new, report.outcome.changed, report.pre_labels) == (0, 0, 3)
+        assert export(project) == (tmp_path / "out.jsonl").read_text()
+        assert len(export(project, "csv").splitlines()) == 2
+
+
+def suggest(project: Small, *said: tuple[str, int, Any, str | None]) -> None:
+    """Have the live run `r1` say so: scheme, item, answer, and the gate that holds it back."""
+
+    run = Run("r1", State.SUCCESS, "sklearn-text", ["sentiment"], {}, "api", "local", "local", to_text(NOW))
+    rows = [Stored(item, scheme, payload, 0.75, None, gate) for scheme, item, payload, gate in said]
+    with project.database.write() as connection:
+        runs.add(connection, replace(run, model_version="v1"))
+        predictions.add(connection, "r1", rows)
+        predictions.set_live(connection, "r1", ["sentiment", "topics"], to_text(NOW))
 
 
 def test_an_export_that_would_differ_from_the_store_is_not_put_in_place(
@@ -380,7 +426,7 @@ def test_any_labels_survive_the_round(tmp_path_factory: pytest.TempPathFactory, 
         states = project.read(
             lambda conn: conn.exec_driver_sql("SELECT DISTINCT state FROM assignments").scalars().all()
         )
-        assert set(states) <= {State.DONE.value, State.LAPSED.value}
+        assert set(states) <= {settling.State.DONE.value, settling.State.LAPSED.value}
     other = tmp_path_factory.mktemp("other")
     with small(other, 4, annotation_schemes=SCHEMES) as project:
         (other / f"in.{form}").write_bytes(first.encode())

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 from potato.annotate.saving import ItemNotYours
+from potato.annotate.suggested import suggested
 from potato.annotate.view import ItemPage, asks_for
 from potato.errors import PotatoError
-from potato.project import Project
-from potato.store import Connection, assignments, items, predictions
+from potato.store import Connection, assignments, items
 from potato.store.annotations import of_user
 from potato.store.assignments import Progress
 from potato.store.items import ItemRow
@@ -36,9 +34,9 @@ def item_page(
 ) -> tuple[ItemPage, Progress]:
     """The page of one item for one annotator. Raises `ItemNotYours`."""
     item = _given_item(connection, user, seq)
-    suggestions = {} if is_hidden(item.id, site.project) else predictions.suggestions(connection, seq)
+    suggestions, _ = suggested(connection, site.project, item)
     asks = asks_for(site.project.schemes, keys, of_user(connection, user.id, seq), suggestions)
-    shown = {ask.scheme.name: asdict(suggestions[ask.scheme.name]) for ask in asks if ask.suggested is not None}
+    shown = {ask.scheme.name: suggestions[ask.scheme.name].as_json() for ask in asks if ask.suggested is not None}
     page = ItemPage(
         item,
         asks,
@@ -47,12 +45,6 @@ def item_page(
         audio=item.audio and _address(item.audio),
     )
     return page, assignments.progress(connection, user.id)
-
-
-def is_hidden(item_id: str, project: Project) -> bool:
-    """Whether `writeback.hide_share` keeps suggestions from this item, for every annotator and run alike."""
-    place = int.from_bytes(hashlib.sha256(f"hide:{item_id}".encode("utf-8", "replace")).digest()[:8], "big") / 2**64
-    return place < project.config.model_training.writeback.hide_share
 
 
 def media_file(connection: Connection, site: Site, user: User, seq: int, kind: str) -> Path:

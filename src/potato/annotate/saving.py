@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from potato.annotate.suggested import suggested
 from potato.errors import PotatoError
+from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
-from potato.store import Connection, assignments
+from potato.store import Connection, assignments, items
 from potato.store.annotations import Save, Saved
 from potato.store.annotations import save as save_answers
 from potato.store.assignments import Progress
@@ -121,12 +124,23 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
     def write(connection: Connection) -> tuple[Saved, Progress]:
         if not assignments.was_given(connection, user.id, seq):
             raise ItemNotYours(seq)
-        return save_answers(connection, order, site.rules), assignments.progress(connection, user.id)
+        compared = {**hidden_suggestions(connection, site.project, seq), **order.suggestions}
+        saved = save_answers(connection, replace(order, suggestions=compared), site.rules)
+        return saved, assignments.progress(connection, user.id)
 
     result = await site.write(write)
     if refused:
         raise AnswersRefused(refused, list(answers))
     return result
+
+
+def hidden_suggestions(connection: Connection, project: Project, seq: int) -> dict[str, dict[str, Any]]:
+    """What the model says of the item and the page does not show, where the project hides a share."""
+    if project.config.model_training.writeback.hide_share <= 0:
+        return {}
+    item = items.by_seq(connection, seq)
+    hidden = suggested(connection, project, item)[1] if item else {}
+    return {scheme: suggestion.as_json() for scheme, suggestion in hidden.items()}
 
 
 def shown_suggestions(site: Site, seq: int, signed: str | None) -> dict[str, Any]:

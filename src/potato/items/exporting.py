@@ -8,12 +8,14 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import merge
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from potato.errors import PotatoError
 from potato.items.labels import COLUMN
+from potato.items.pre_labels import PreLabels, pre_labels
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store import Database
@@ -37,6 +39,7 @@ class ExportDiffers(PotatoError):
 class Labels:
     """What one annotator says of one item."""
 
+    seq: int
     item: str
     text: str
     annotator: str
@@ -61,11 +64,13 @@ class Labels:
 
 
 class Exporter(Protocol):
-    """Writes labels in one format; `keeps` says in a sentence what the format holds."""
+    """Writes labels in one format; `keeps` says in a sentence what the format holds, `pre_labels` whether it takes
+    models' suggestions among people's labels."""
 
     keeps: str
+    pre_labels: bool
 
-    def write(self, labels: Iterable[Labels], file: TextIO, options: Options) -> None:
+    def write(self, labels: Iterable[Labels | PreLabels], file: TextIO, options: Options) -> None:
         """Write all of `labels`, as they come."""
 
 
@@ -82,9 +87,10 @@ class Options:
 class JsonLines:
     """The plain form: a line for each item and annotator."""
 
-    keeps = "everything: answers, times, skips, and what was suggested, accepted or changed"
+    keeps = "everything: answers, times, skips, what was suggested, accepted or changed, and the live suggestions"
+    pre_labels = True
 
-    def write(self, labels: Iterable[Labels], file: TextIO, options: Options) -> None:
+    def write(self, labels: Iterable[Labels | PreLabels], file: TextIO, options: Options) -> None:
         encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
         file.writelines(encode(each.as_json()) + "\n" for each in labels)
 
@@ -93,16 +99,17 @@ class Table:
     """A row for each item and annotator, and a column for each scheme. A list or a number is written as JSON."""
 
     keeps = "answers, times and skips, and the item's text beside them; not what was suggested"
+    pre_labels = False
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = delimiter
 
-    def write(self, labels: Iterable[Labels], file: TextIO, options: Options) -> None:
+    def write(self, labels: Iterable[Labels | PreLabels], file: TextIO, options: Options) -> None:
         guard = _guarded if options.guard_formulas else str
         writer = csv.writer(file, delimiter=self._delimiter, lineterminator="\r\n")
         columns = [COLUMN + name for name in options.schemes]
         writer.writerow(guard(name) for name in ("id", "annotator", "at", "skipped", *columns, "text"))
-        for each in labels:
+        for each in (line for line in labels if isinstance(line, Labels)):
             answers = (_cell(each.answers.get(name)) for name in options.schemes)
             skipped = "" if each.skipped is None else each.skipped or "yes"
             writer.writerow(map(guard, (each.item, each.annotator, each.at, skipped, *answers, each.text)))
@@ -120,6 +127,7 @@ class Manifest:
     annotators: set[str] = field(default_factory=set)
     answers: Counter[str] = field(default_factory=Counter)
     skipped: int = 0
+    pre_labels: Counter[str] = field(default_factory=Counter)
     no_longer_in_project: dict[str, Counter[str]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -131,6 +139,7 @@ class Manifest:
             "annotations": sum(self.answers.values()),
             "by_scheme": dict(self.answers),
             "skipped": self.skipped,
+            "pre_labels": dict(self.pre_labels),
             "no_longer_in_project": {name: dict(counts) for name, counts in self.no_longer_in_project.items()},
         }
 
@@ -147,7 +156,10 @@ def export_labels(
         stored = count_by_scheme(conn)
         skips = count_skips(conn)
         schemes = [*(name for name in project.schemes if name in stored), *sorted(set(stored) - set(project.schemes))]
-        counted = _counted(_labels(export_rows(conn)), manifest, project.schemes)
+        lines: Iterable[Labels | PreLabels] = _labels(export_rows(conn))
+        if FORMATS[form].pre_labels:
+            lines = merge(lines, pre_labels(conn, project), key=lambda line: line.seq)
+        counted = _counted(lines, manifest, project.schemes)
         FORMATS[form].write(counted, file, Options(schemes, guard_formulas))
     if dict(manifest.answers) != stored or manifest.skipped != skips:
         raise ExportDiffers({**manifest.answers, "skipped": manifest.skipped}, {**stored, "skipped": skips})
@@ -177,6 +189,7 @@ def _labels(rows: Iterator[ExportRow]) -> Iterator[Labels]:
         parts = list(group)
         answered = [row for row in parts if row.scheme]
         yield Labels(
+            seq=parts[0].seq,
             item=parts[0].item,
             text=parts[0].text,
             annotator=annotator,
@@ -198,11 +211,17 @@ def _detail(row: ExportRow) -> dict[str, Any]:
     return detail
 
 
-def _counted(labels: Iterable[Labels], manifest: Manifest, schemes: Mapping[str, Scheme]) -> Iterator[Labels]:
+def _counted(
+    labels: Iterable[Labels | PreLabels], manifest: Manifest, schemes: Mapping[str, Scheme]
+) -> Iterator[Labels | PreLabels]:
     takes: dict[tuple[str, str], bool] = {}
     last = None
     for each in labels:
         manifest.lines += 1
+        if isinstance(each, PreLabels):
+            manifest.pre_labels.update(each.suggestions.keys())
+            yield each
+            continue
         manifest.items += each.item != last
         last = each.item
         manifest.annotators.add(each.annotator)

@@ -51,7 +51,8 @@ class Save:
     """Names the request; saving it again changes nothing."""
     source: str = "page"
     suggestions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By scheme, the suggestion that was shown: `{run_id, model_version, payload, confidence}`."""
+    """By scheme, the suggestion that was shown: `{run_id, model_version, payload, confidence}`, and `hidden` if it was
+    not, but kept to be compared with the answer."""
     elapsed_ms: int | None = None
 
 
@@ -188,7 +189,7 @@ def record(conn: Connection, entries: Sequence[Entry]) -> None:
 
 def origin(scheme: Scheme | None, value: Answer | None, suggestion: Mapping[str, Any] | None) -> str:
     """How an answer stands to the suggestion that was shown: `none` was, it was `accepted`, or `changed`."""
-    if suggestion is None or scheme is None:
+    if suggestion is None or scheme is None or suggestion.get("hidden"):
         return "none"
     try:
         return "accepted" if scheme.prediction_answer(suggestion["payload"]) == value else "changed"

@@ -7,7 +7,7 @@ file, replacing a model and withdrawing atomic.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from sqlalchemy.exc import IntegrityError
 
 from potato.errors import PotatoError
 from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
+
+HIDDEN = "hidden"
+"""The gate of what might be shown, but is kept from annotators to measure how a suggestion sways them."""
 
 
 class DoublePrediction(PotatoError):
@@ -40,12 +43,17 @@ class Stored:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A pre-label as a page shows it."""
+    """A pre-label of the live model. One that is `hidden` is not shown, but compared with what people say."""
 
     run_id: str
     model_version: str
     payload: Any
     confidence: float | None
+    hidden: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The suggestion as answers and exports keep it."""
+        return {name: value for name, value in vars(self).items() if name != "hidden" or value}
 
 
 @dataclass(frozen=True)
@@ -57,30 +65,50 @@ class Target:
     trained: bool
 
 
+_TRAINED = exists().where(trained_groups.c.scheme == predictions.c.scheme, trained_groups.c.grp == items.c.grp)
+_LIVE = (
+    select(
+        predictions.c.item,
+        items.c.id,
+        items.c.grp,
+        predictions.c.scheme,
+        predictions.c.run_id,
+        runs.c.model_version,
+        predictions.c.payload,
+        predictions.c.confidence,
+        predictions.c.gate,
+    )
+    .join(live_runs, (live_runs.c.scheme == predictions.c.scheme) & (live_runs.c.run_id == predictions.c.run_id))
+    .join(runs, runs.c.run_id == predictions.c.run_id)
+    .join(items, items.c.seq == predictions.c.item)
+    .where(predictions.c.gate.is_(None) | (predictions.c.gate == HIDDEN), ~_TRAINED)
+)
+
+
 def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
-    """The pre-labels to show for an item, by scheme: the one supplier for every page.
+    """The pre-labels of an item, by scheme: the one supplier for every page.
 
     What a run has trained on, or a reviewer has rejected, since the pre-label was made is looked at again here.
     """
-    trained = exists().where(trained_groups.c.scheme == predictions.c.scheme, trained_groups.c.grp == items.c.grp)
-    query = (
-        select(
-            predictions.c.scheme,
-            predictions.c.run_id,
-            predictions.c.payload,
-            predictions.c.confidence,
-            runs.c.model_version,
-        )
-        .join(live_runs, (live_runs.c.scheme == predictions.c.scheme) & (live_runs.c.run_id == predictions.c.run_id))
-        .join(runs, runs.c.run_id == predictions.c.run_id)
-        .join(items, items.c.seq == predictions.c.item)
-        .where(predictions.c.item == item, predictions.c.gate.is_(None), ~trained)
-    )
     return {
-        row.scheme: Suggestion(row.run_id, row.model_version or row.run_id, row.payload, row.confidence)
-        for row in connection.execute(query).all()
+        row.scheme: _suggestion(row)
+        for row in connection.execute(_LIVE.where(predictions.c.item == item)).all()
         if (item, answer_key(row.payload)) not in rejected(connection, row.scheme, [item])
     }
+
+
+def all_suggestions(connection: Connection, scheme: str) -> Iterator[tuple[int, str, str, Suggestion]]:
+    """Place, id and group of every item that has a pre-label of this scheme, with it; by place, streamed."""
+    query = _LIVE.where(predictions.c.scheme == scheme).order_by(predictions.c.item)
+    refused = rejected(connection, scheme)
+    for row in connection.execute(query, execution_options={"yield_per": 2000}):
+        if (row.item, answer_key(row.payload)) not in refused:
+            yield row.item, row.id, row.grp, _suggestion(row)
+
+
+def _suggestion(row: Any) -> Suggestion:
+    version = row.model_version or row.run_id
+    return Suggestion(row.run_id, version, row.payload, row.confidence, hidden=row.gate == HIDDEN)
 
 
 def live(connection: Connection) -> dict[str, str]:
@@ -93,6 +121,13 @@ def set_live(connection: Connection, run_id: str, schemes: Iterable[str], at: st
     for scheme in schemes:
         connection.execute(delete(live_runs).where(live_runs.c.scheme == scheme))
         connection.execute(insert(live_runs).values(scheme=scheme, run_id=run_id, since=at))
+
+
+def keep_live(connection: Connection, schemes: Collection[str]) -> dict[str, str]:
+    """Show pre-labels of these schemes only; scheme → run of those that were shown beside them. None come back."""
+    others = {scheme: run_id for scheme, run_id in live(connection).items() if scheme not in schemes}
+    connection.execute(delete(live_runs).where(live_runs.c.scheme.in_(list(others))))
+    return others
 
 
 def withdraw(connection: Connection, run_id: str) -> int:
@@ -165,11 +200,13 @@ def targets(connection: Connection, scheme: str, ids: Sequence[str]) -> dict[str
     return {row.id: Target(row.seq, row.grp, bool(row.trained)) for row in connection.execute(query)}
 
 
-def rejected(connection: Connection, scheme: str, numbers: Sequence[int]) -> set[tuple[int, str]]:
-    """What reviewers rejected for these items: the item and the answer, in the form of `answer_key`."""
+def rejected(connection: Connection, scheme: str, numbers: Sequence[int] | None = None) -> set[tuple[int, str]]:
+    """What reviewers rejected for these items, all by default: the item and the answer, in the form of `answer_key`."""
     query = select(verdicts.c.item, verdicts.c.payload).where(
-        verdicts.c.scheme == scheme, verdicts.c.item.in_(numbers), verdicts.c.verdict == "reject"
+        verdicts.c.scheme == scheme, verdicts.c.verdict == "reject"
     )
+    if numbers is not None:
+        query = query.where(verdicts.c.item.in_(numbers))
     return {(row.item, answer_key(row.payload)) for row in connection.execute(query)}
 
 

@@ -16,3 +16,12 @@ def split_of(group: str, seed: int, splits: Splits) -> str:
     if splits.test <= 0 or (splits.val > 0 and place < splits.train + splits.val):
         return "val" if splits.val > 0 else "train"
     return "test"
+
+
+def is_hidden(scheme: str, group: str, share: float) -> bool:
+    """Whether `writeback.hide_share` keeps this scheme's suggestions for the group from every annotator.
+
+    The same groups for every run, and more of them when the share grows.
+    """
+    digest = hashlib.sha256(f"hide:{scheme}:{group}".encode()).digest()
+    return int.from_bytes(digest[:7], "big") / 2**56 < share

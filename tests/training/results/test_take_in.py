@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert, update
+from starlette.testclient import TestClient
 
 from lab import SENTIMENT, Lab
+from potato.app import create_app
 from potato.errors import PotatoError
 from potato.project.training import Splits
 from potato.store import predictions, runs, tables
 from potato.store.runs import Run, State
+from potato.tasks import TaskRunner
 from potato.training.bundle.task import build
 from potato.training.contract.predictions import Prediction
 from potato.training.results.task import evaluate, tidy
@@ -393,3 +396,23 @@ def test_labels_with_any_name_pass(tmp_path: Path) -> None:
     answer = run.evaluate(run.says(changed={item["id"]: names[0] for item in run.items("predict")}))
     assert answer["scores"]["sentiment"]["test"]["confusion"]["labels"] == names
     assert answer["live"] == ["sentiment"]
+
+
+def test_a_scheme_that_left_writeback_is_shown_no_longer_from_the_next_start_on(
+    make_lab: Callable[..., Lab], caplog: pytest.LogCaptureFixture
+) -> None:
+    lab = make_lab()
+    run = Finished(lab)
+    run.finish(run.evaluate(run.says()))
+    item = next(n + 1 for n in range(40, 60) if not held_out(f"i{n}"))
+
+    def serve() -> tuple[dict[str, str], dict[str, Any]]:
+        with TestClient(create_app(lab.project, tasks=TaskRunner(lab.project))), lab.database.read() as connection:
+            return predictions.live(connection), predictions.suggestions(connection, item)
+
+    live, shown = serve()
+    assert live == {"sentiment": "r1"}  # a restart alone changes nothing
+    assert shown["sentiment"].payload == "positive"
+    lab.write({**lab.config, "model_training": {"enabled": True}})
+    assert serve() == ({}, {})
+    assert "'sentiment' is not in writeback.schemas: run r1's suggestions are no longer shown" in caplog.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from potato.project.training import ModelTraining
 from potato.store import Connection, predictions
 from potato.store.predictions import Stored, Target
 from potato.training.contract.predictions import Prediction
-from potato.training.splits import split_of
+from potato.training.splits import is_hidden, split_of
 
 
 class Gate(str, Enum):
@@ -25,7 +24,7 @@ class Gate(str, Enum):
     REJECTED = "rejected"
     LOW_CONFIDENCE = "low_confidence"
     LOW_SCORE = "low_score"
-    HIDDEN = "hidden"
+    HIDDEN = predictions.HIDDEN
 
 
 @dataclass
@@ -86,15 +85,9 @@ class Gates:
             return Gate.REJECTED
         if (prediction.confidence or 0.0) < settings.writeback.min_confidence:
             return Gate.LOW_CONFIDENCE
-        if _share(self._scheme, target.group) < settings.writeback.hide_share:
+        if is_hidden(self._scheme, target.group, settings.writeback.hide_share):
             return Gate.HIDDEN
         return None
-
-
-def _share(scheme: str, group: str) -> float:
-    """A number from 0 to 1 that is always the same for a group of items, and not that of its split."""
-    digest = hashlib.sha256(f"hide:{scheme}:{group}".encode()).digest()
-    return int.from_bytes(digest[:7], "big") / 2**56
 
 
 def empty_skips(settings: ModelTraining) -> dict[str, Any]:

@@ -1,0 +1,41 @@
+"""What the live models suggest, for exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import groupby
+from typing import Any
+
+from potato.project import Project
+from potato.store import Connection, predictions
+from potato.store.predictions import Suggestion
+from potato.training.splits import is_hidden
+
+
+@dataclass(frozen=True)
+class PreLabels:
+    """What models suggest for one item, by scheme. It is nobody's answer, and no import makes it one."""
+
+    seq: int
+    item: str
+    suggestions: dict[str, Suggestion]
+
+    def as_json(self) -> dict[str, Any]:
+        """The plain form."""
+        said = {scheme: suggestion.as_json() for scheme, suggestion in self.suggestions.items()}
+        return {"id": self.item, "pre_labels": said}
+
+
+def pre_labels(conn: Connection, project: Project) -> Iterator[PreLabels]:
+    """Every pre-label of the models that are live, by item, streamed; those that no annotator is shown are marked."""
+    share = project.config.model_training.writeback.hide_share
+    each = [_of_scheme(conn, scheme, share) for scheme in sorted(predictions.live(conn))]
+    for (seq, item), group in groupby(merge(*each), key=lambda row: row[:2]):
+        yield PreLabels(seq, item, {scheme: suggestion for _, _, scheme, suggestion in group})
+
+
+def _of_scheme(conn: Connection, scheme: str, share: float) -> Iterator[tuple[int, str, str, Suggestion]]:
+    for seq, item, group, said in predictions.all_suggestions(conn, scheme):
+        yield seq, item, scheme, replace(said, hidden=said.hidden or is_hidden(scheme, group, share))
