@@ -5,16 +5,17 @@ from typing import Any, Dict
 
 
 class CallFailed(Exception):
-    """A call that could not be answered."""
+    """A call that could not be answered. `more` goes along in its answer."""
 
     def __init__(self, code: str, error: str, hint: str = "") -> None:
         super().__init__(error)
         self.code = code
         self.hint = hint
+        self.more: Dict[str, Any] = {}
 
     def as_answer(self) -> Dict[str, Any]:
         """As the server gets it."""
-        return {"ok": False, "code": self.code, "error": str(self), "hint": self.hint}
+        return dict(self.more, ok=False, code=self.code, error=str(self), hint=self.hint)
 
 
 def is_full(error: OSError) -> bool:
