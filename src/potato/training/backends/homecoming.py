@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from potato.training.backends.base import Job
 from potato.training.backends.notes import Notes
 from potato.training.backends.way import Way
 from potato.training.ssh.copying import Copying, Damaged, Listing, NotStored, Remote, listing
-from potato.training.ssh.errors import HostFailed, HostSilent
+from potato.training.ssh.errors import HostFailed, HostSilent, Lost
 from potato.training.ssh.session import Session
+from potato.training.ssh.text import clean
 
 BESIDE = "artifacts.part"
 """What has not come over whole yet, in the run's folder."""
 
 
 class Homecoming:
-    """Begun again after a break, it goes on where it was."""
+    """Begun again after a break, it goes on where it was. `heard` is told of each sign of life."""
 
-    def __init__(self, way: Way, job: Job, notes: Notes) -> None:
+    def __init__(self, way: Way, job: Job, notes: Notes, heard: Callable[[], None]) -> None:
+        self._heard = heard
         self._way = way
         self._settings = way.settings
         self._host = way.settings.host
@@ -38,18 +40,24 @@ class Homecoming:
                 self._copying().run(session, self._listing.attempt, wanted)
             if stay:
                 self._notes.amend(artifact_uri=f"{self._host}:{self._listing.folder}")
-        except HostSilent:
-            return self.given_up(f"sent nothing for {self._way.timing.copy_silence:g} s")
+        except HostSilent as error:
+            raise Lost(error.message) from error  # perhaps only this connection is dead
         except (HostFailed, Damaged) as error:
             session.end()  # what is still on its way belongs to no other call
-            return self.given_up(f"failed: {error}")
+            return self._given_up(f"failed: {error}")
         except NotStored as error:
             session.end()
-            return self.given_up(f"could not be stored on the server: {error}")
+            return self._given_up(f"could not be stored on the server: {error}")
         self._remove(session, keep_artifacts=stay)
         return ()
 
-    def given_up(self, why: str) -> Sequence[str]:
+    def silent(self, uri: str) -> Sequence[str]:
+        """Nothing came any more, by any connection. `uri` is where the agent said that the model is."""
+        if not self._listing.folder:
+            self._listing = Listing(0, clean(uri.partition(":")[2], 4000))
+        return self._given_up(f"sent nothing for {self._way.timing.copy_silence:g} s")
+
+    def _given_up(self, why: str) -> Sequence[str]:
         """The model's files stay there, and may be fetched later; what people are told of it."""
         folder = self._listing.folder
         if not folder:
@@ -80,11 +88,12 @@ class Homecoming:
 
     def _copying(self) -> Copying:
         def progress(here: int, total: int) -> None:
+            self._heard()
             done = f"{here / 1e6:.0f} of {total / 1e6:.0f} MB"
             self._notes.moving_step(f"copying the model from {self._host}: {done}")
 
         folder: Path = self._job.folder
-        silence = self._way.timing.copy_silence
+        silence = min(self._way.timing.silence, self._way.timing.copy_silence)
         return Copying(self._job.run_id, folder / "artifacts", folder / BESIDE, silence, progress)
 
     def _remove(self, session: Session, keep_artifacts: bool) -> None:

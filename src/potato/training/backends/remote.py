@@ -75,13 +75,15 @@ class SshExecution:
         self._skew = ClockSkew(self._notes.say)
         self._agent_log = AgentLog(job.folder / "agent.log")
         self._outage = Outage(self.host, self._settings.reconnect_s, way.timing, self._notes.say)
-        self._homecoming = Homecoming(way, job, self._notes)
+        self._homecoming = Homecoming(way, job, self._notes, self._outage.heard)
         self._desk = Desk()
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._over = threading.Event()
         self._leaving = False
         self._greeted = claim is not None
+        self._early_losses = 0
+        self._silent_s = 0.0
         self._left_there = claim is not None
         self._outcome: Ended | Exception | None = None
         if claim is not None:
@@ -168,10 +170,8 @@ class SshExecution:
                         self._serve(session)
                     self._outcome = self._brought_home(session)
                     self._tidy(session)
-            except (Lost, Disturbed) as error:
-                if isinstance(error, Disturbed) and not self._greeted:
-                    raise
-                self._may_go_on(str(error))
+            except Lost as lost:
+                self._may_go_on(str(lost))
 
     @contextlib.contextmanager
     def _connected(self, limit_s: float | None = None) -> Iterator[Session]:
@@ -183,9 +183,11 @@ class SshExecution:
                 self._look()
                 self._open(session)
                 yield session
-            except Lost:
+            except (Lost, Disturbed) as error:
                 self._look()
-                raise
+                if isinstance(error, Lost) or not self._greeted:
+                    raise
+                raise Lost(error.message) from error  # the next connection may be left in peace
             finally:
                 with self._lock:
                     self._session = None
@@ -199,10 +201,10 @@ class SshExecution:
             if not self._greeted:
                 raise
             raise Lost(error.message) from error  # it worked before: it may work again
-        self._outage.heard()
         if not self._greeted:
             self._greet(session)
             self._greeted = True
+            self._outage.heard()
 
     def _greet(self, session: Session) -> None:
         """Meet the host for the first time: whether it can be used, and what people are told of it."""
@@ -217,18 +219,23 @@ class SshExecution:
         """Wait a moment before the next try. Raises where there is to be none."""
         if self._outcome is not None:  # all that matters was done
             return
+        if self._result() is not None:
+            self._outage.limit_s = self._way.timing.copy_silence  # nothing there waits for us any more
         self._outage.failed(reason)
-        if self._outage.is_over_limit:
+        if self._desk.assignment(self._job.run_id) is None:
+            self._early_losses += 1
+        if self._outage.is_over_limit or self._early_losses > self._way.timing.tries:
             self._outcome = self._without_connection()
         elif self._over.wait(self._outage.pause()):
             raise Interrupted
 
     def _without_connection(self) -> Ended:
         """How the run ends when nobody answers there any more."""
-        result, limit = self._result(), self._settings.reconnect_s
+        result = self._result()
         if result is None or result.get("exit_code") != Exit.FINISHED:
-            raise ConnectionLost(self.host, limit, self._outage.reason)
-        return self._ended(result, self._homecoming.given_up(f"broke off: no connection for {limit:g} seconds"))
+            raise ConnectionLost(self.host, self._settings.reconnect_s, self._outage.reason)
+        self._left_there = False
+        return self._ended(result, self._homecoming.silent(str(result.get("artifact_uri") or "")))
 
     # The worker
 
@@ -256,6 +263,7 @@ class SshExecution:
 
     def _prepare(self, session: Session) -> Place:
         place = self._way.prepare(session, self._job, self._notes)
+        self._outage.heard()
         place.write(self._job.folder)
         return place
 
@@ -268,17 +276,29 @@ class SshExecution:
 
     def _takes(self, session: Session, door: Door) -> bool:
         """Take one frame; whether more are to come."""
-        limit = self._settings.heartbeat_timeout_s
+        limit = min(self._settings.heartbeat_timeout_s - self._silent_s, self._way.timing.silence)
         try:
             header, body = session.receive("the run was going", limit)
         except HostSilent as error:
-            raise NoWord(self._way.name, limit) from error
+            raise self._unheard(limit) from error
+        self._silent_s = 0.0
         self._outage.heard()
         if "request" in header:
             self._answer(session, door, header["request"], body)
-        elif "ok" in header and self._result() is None:
-            raise self._unfinished(header)
+        elif "ok" in header:
+            said = header.get("said")
+            self._agent_log.add(clean(line, 2000) for line in (said if isinstance(said, list) else []))
+            if self._result() is None:
+                raise self._unfinished(header)
         return "ok" not in header
+
+    def _unheard(self, seconds: float) -> Exception:
+        """What silence means: perhaps only that this connection is dead, unless the next is as silent."""
+        self._silent_s += seconds
+        limit = self._settings.heartbeat_timeout_s
+        return (
+            NoWord(self._way.name, limit) if self._silent_s >= limit else Lost(f"nothing came for {seconds:g} seconds")
+        )
 
     def _answer(self, session: Session, door: Door, request: Any, body: bytes) -> None:
         asked = request if isinstance(request, dict) else {}

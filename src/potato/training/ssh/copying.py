@@ -61,7 +61,7 @@ def listing(session: Session, run_id: str) -> Listing:
     attempt = answer.get("attempt")
     return Listing(
         attempt if isinstance(attempt, int) else 0,
-        clean(answer.get("folder"), 4000),
+        clean(answer.get("folder") or "", 4000),
         sorted({file.path: file for file in files}.values(), key=lambda file: file.path),
         len(entries) - len(files),
     )
@@ -142,8 +142,7 @@ class Copying:
                 }
             )
             doing = "the model was copied"
-            with session.talking(doing, self._silence_s):
-                header, length = session.channel.receive_header(self._silence_s)
+            header, length = self._head(session, doing)
             if not header.get("ok"):
                 raise HostFailed(session.host, "artifact", clean(header.get("error"), 1000), None)
             if offset + length != file.size:
@@ -155,6 +154,14 @@ class Copying:
             return True
         part.unlink()
         return False
+
+    def _head(self, session: Session, doing: str) -> tuple[dict[str, Any], int]:
+        """The answer's header, and the length of the body that follows it."""
+        with session.talking(doing, self._silence_s):
+            header, length = session.channel.receive_header(self._silence_s)
+            while "progress" in header and not length:
+                header, length = session.channel.receive_header(self._silence_s)
+        return header, length
 
     def _counted(self, writing: Writing, done: int) -> Callable[[bytes], None]:
         def take(piece: bytes) -> None:

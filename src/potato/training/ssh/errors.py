@@ -11,7 +11,7 @@ OLDEST = (3, 8)
 """The oldest Python that Potato's part on a host runs on."""
 
 
-NAMELESS = frozenset({"no_gpu_free", "no_kernels"})
+NAMELESS = frozenset({"no_gpu_free", "no_gpu_usable", "no_kernels"})
 """The host's failures whose sentence stands for itself."""
 
 

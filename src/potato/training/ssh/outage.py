@@ -13,38 +13,42 @@ class Outage:
     """Counts from the last word that was heard. `limit_s` is how long the other side goes on without us."""
 
     def __init__(self, host: str, limit_s: float, timing: SshTiming, say: Callable[[str], None]) -> None:
+        self.limit_s = limit_s
         self.reason = ""
         self._host = host
-        self._limit_s = limit_s
         self._timing = timing
         self._say = say
         self._heard = time.monotonic()
+        self._back: float | None = None
         self._pause = timing.first_pause
         self._down = False
 
     def heard(self) -> None:
-        """A word came."""
+        """A word came. Only a connection that lasts makes the pauses short again: one that always breaks is no rush."""
         now = time.monotonic()
         if self._down:
             self._say(f"the connection to {self._host} is back after {now - self._heard:.0f} seconds")
-        self._heard, self._down, self._pause = now, False, self._timing.first_pause
+            self._back = now
+        elif self._back is not None and now - self._back > self._timing.longest_pause:
+            self._back, self._pause = None, self._timing.first_pause
+        self._heard, self._down = now, False
 
     def failed(self, reason: str) -> None:
         """There is no connection, or it could not be made again."""
         self.reason = reason
         if not self._down:
             self._down = True
-            again = f"; trying again for {self._limit_s:g} seconds" if self._limit_s else ""
+            again = f"; trying again for {self.limit_s:g} seconds" if self.limit_s else ""
             self._say(f"the connection to {self._host} was lost: {reason}{again}")
 
     @property
     def is_over_limit(self) -> bool:
         """Whether it has lasted for too long."""
-        return time.monotonic() - self._heard >= self._limit_s
+        return self.left() <= 0
 
     def left(self) -> float:
         """Seconds until it has."""
-        return max(0.0, self._limit_s - (time.monotonic() - self._heard))
+        return max(0.0, self.limit_s - (time.monotonic() - self._heard))
 
     def pause(self) -> float:
         """How long to wait before the next try: longer each time, and never quite the same."""
