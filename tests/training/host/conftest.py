@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from conftest import missing
 from host_scene import Host
 from jobs import STRANGE, Item, write_bundle
 from keepers import nothing_left
@@ -34,6 +37,17 @@ def host(tmp_path: Path) -> Iterator[Callable[..., Host]]:
     yield log_in
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="session")
+def python38() -> str:
+    """A real Python 3.8."""
+    installed = sorted((Path.home() / ".pyenv" / "versions").glob("3.8*/bin/python3.8"))
+    for candidate in (shutil.which("python3.8"), *map(str, installed)):
+        if candidate and subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode == 0:
+            return candidate
+    missing("a Python 3.8")
+    raise AssertionError
 
 
 @pytest.fixture

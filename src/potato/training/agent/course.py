@@ -16,6 +16,7 @@ from potato.training.agent.keeper import LOST, STOPPED
 from potato.training.agent.keeping import Keeping
 from potato.training.agent.patience import Contact, Patience, Say, Timing
 from potato.training.agent.pulse import Pulse
+from potato.training.agent.slurm import code
 from potato.training.agent.slurm.settings import SettingsError, SlurmSettings, parse
 from potato.training.agent.stop import Stop
 from potato.training.agent.transport import Gone, NotStored
@@ -127,6 +128,7 @@ class Course:
             "python": settings.python,
             "env": dict(settings.env if settings.env is not None else earlier.get("env") or {}),
             "slurm": self._slurm(),
+            "code": code.root(),
             "job": self._job.raw,
         }
 

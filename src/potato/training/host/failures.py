@@ -23,13 +23,18 @@ def is_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def of_disk(error: OSError, path: str) -> CallFailed:
-    """What an `OSError` at `path` means for a person."""
-    if error.errno == errno.EDQUOT:
+def disk_full(path: str, quota: bool) -> CallFailed:
+    """No room at `path`, on the disk or for this account."""
+    if quota:
         hint = "delete something of this account's there, or set remote_dir to a folder on another disk"
         return CallFailed("remote_disk_full", "The disk quota of this account is used up at %s" % path, hint)
-    if error.errno == errno.ENOSPC:
-        hint = "make room there, or set remote_dir to a folder on another disk"
-        return CallFailed("remote_disk_full", "The disk that holds %s is full" % path, hint)
+    hint = "make room there, or set remote_dir to a folder on another disk"
+    return CallFailed("remote_disk_full", "The disk that holds %s is full" % path, hint)
+
+
+def of_disk(error: OSError, path: str) -> CallFailed:
+    """What an `OSError` at `path` means for a person."""
+    if is_full(error):
+        return disk_full(path, error.errno == errno.EDQUOT)
     where = error.filename if isinstance(error.filename, str) else path
     return CallFailed("host_error", "%s: %s" % (where, error.strerror or error))

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from potato.training.agent.folder import read_json
 from potato.training.contract.files import write_json
 from potato.training.host import children
+from potato.training.host.interpreter import with_code
 from potato.training.host.session import Session
 from potato.training.host.smi import Gpu
 
@@ -74,8 +75,7 @@ def _ask(
     session: Session, python: str, gpus: Sequence[Gpu], limit_s: float
 ) -> Tuple[Dict[str, Any], List[Dict[str, Any]]]:
     """What torch is there, and a record for each GPU up to one that does not answer."""
-    env = dict(os.environ, **visible(gpus))
-    env["PYTHONPATH"] = os.pathsep.join([_root(), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = with_code(dict(os.environ, **visible(gpus)))
     command = [python, "-m", "potato.training.worker.kernels"]
     done = children.run(session, command, "trying torch on the GPUs", limit_s, env)
     lines = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
@@ -105,11 +105,6 @@ def _detail(torch: Mapping[str, Any], needs: Sequence[str], gpus: Sequence[Gpu])
         told = "torch %s has kernels for %s" % (torch.get("torch"), built or "nothing")
     driver = next((gpu.driver for gpu in gpus if gpu.driver), "")
     return "; ".join([told, *dict.fromkeys(needs), *(["the driver is %s" % driver] if driver else [])])
-
-
-def _root() -> str:
-    """The folder that this very Potato is imported from."""
-    return os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 
 
 class _Memory:

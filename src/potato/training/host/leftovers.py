@@ -66,12 +66,12 @@ def remove(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
         raise CallFailed("still_running", "run %s is still going here" % folder.run_id)
     kept = artifacts.newest(folder) if call.get("keep_artifacts") else None
     if kept is None:
-        _remove(folder.path)
+        clear(folder.path)
         return {}
     for parent, keep in ((folder.path, os.path.basename(kept.path)), (kept.path, artifacts.NAME)):
         for name in os.listdir(parent):
             if name != keep:
-                _remove(os.path.join(parent, name))
+                clear(os.path.join(parent, name))
     return {}
 
 
@@ -84,7 +84,7 @@ def _end_of(path: str, most: int) -> str:
         return ""
 
 
-def _remove(path: str) -> None:
+def clear(path: str) -> None:
     """Remove a file or a folder, what is write-protected in it too. Raises `OSError` for what stays."""
     if not os.path.isdir(path) or os.path.islink(path):
         with suppress(FileNotFoundError):

@@ -7,13 +7,15 @@ from typing import Any, Callable, Dict, Mapping
 from potato.training.agent.slurm import tools
 from potato.training.agent.transport import Gone
 from potato.training.contract.channel import Channel, ChannelClosed
-from potato.training.host import artifacts, gpus, greeting, leftovers, work
+from potato.training.host import artifacts, environment, gpus, greeting, leftovers, probe, tidy, work
 from potato.training.host.failures import CallFailed, of_disk
 from potato.training.host.hangup import Hangup
 from potato.training.host.session import Session
 
 CALLS: Dict[str, Callable[[Session, Mapping[str, Any]], Dict[str, Any]]] = {
     "hello": greeting.hello,
+    "environment": environment.environment,
+    "probe": probe.probe,
     "gpus": gpus.gpus,
     "work": work.work,
     "list_artifacts": artifacts.list_artifacts,
@@ -21,6 +23,7 @@ CALLS: Dict[str, Callable[[Session, Mapping[str, Any]], Dict[str, Any]]] = {
     "tail": leftovers.tail,
     "end": leftovers.end,
     "remove": leftovers.remove,
+    "tidy": tidy.tidy,
     "slurm": lambda session, call: tools.look(session.remote_dir),
 }
 """Each takes the call's header, and returns what stands in the answer beside `ok`. Raises `CallFailed`, `OSError`."""

@@ -7,8 +7,6 @@ another connection.
 
 import os
 import platform
-import shutil
-import sys
 from collections import deque
 from typing import Any, Callable, Deque, Dict, Mapping, Optional
 
@@ -19,9 +17,11 @@ from potato.training.agent.course import Course, Settings
 from potato.training.agent.folder import JobFolder
 from potato.training.agent.patience import Contact, Patience, Timing
 from potato.training.agent.stop import Stop
+from potato.training.contract.files import write_atomic
 from potato.training.host import couriers
-from potato.training.host.failures import CallFailed
+from potato.training.host.interpreter import interpreter
 from potato.training.host.session import Session
+from potato.training.host.tidy import KEEP
 
 LINES = 20
 """What a courier said last, for the run's log."""
@@ -31,6 +31,8 @@ def work(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
     """See one run through; `code` (see `Leave`) and `said`, its last lines. Raises `CallFailed`, `Gone`."""
     courier = Courier(session, call)
     with couriers.alone(courier.folder):
+        if call.get("keep"):
+            write_atomic(os.path.join(courier.folder.path, KEEP), b"")
         return {"code": int(courier.run()), "said": list(courier.said)}
 
 
@@ -50,7 +52,7 @@ class Courier:
         self._settings = Settings(
             backend=str(call["backend"]),
             workdir=workdir,
-            python=_interpreter(call.get("python")),
+            python=interpreter(call.get("python")),
             version=self._version,
             once=True,
             keep=bool(call.get("keep")),
@@ -108,17 +110,6 @@ class Courier:
             "version": self._version,
             "python": platform.python_version(),
         }
-
-
-def _interpreter(wanted: Any) -> str:
-    """The worker's interpreter as an absolute path; this very one where none is named. Raises `CallFailed`."""
-    if not wanted:
-        return sys.executable
-    found = shutil.which(os.path.expanduser(str(wanted)))
-    if found is None:
-        hint = "set python to an interpreter that exists there"
-        raise CallFailed("python_not_found", "%s was not found on %s" % (wanted, platform.node()), hint)
-    return os.path.abspath(found)
 
 
 def _environment(given: Any) -> Optional[Dict[str, str]]:
