@@ -270,7 +270,8 @@ class Handler(BaseHTTPRequestHandler):
         while True:
             with standin.lock:
                 for run in standin.runs.values():
-                    if run.result is None and not run.over:
+                    mine = run.session == body["agent"]["session"] or not body.get("leaving")
+                    if run.result is None and not run.over and mine:
                         if run.session not in ("", body["agent"]["session"]):
                             run.attempt += 1
                             run.files = {name: bytearray() for name in FILES}

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from potato.training.agents.errors import Incomplete, PredictionsTooLarge, UnknownFile, WrongOffset
+from potato.training.agents import answers
+from potato.training.agents.bodies import Result
+from potato.training.agents.claim import Claim, read_claim
+from potato.training.agents.desk import AgentId, Assignment
+from potato.training.agents.errors import Incomplete, OldAttempt, PredictionsTooLarge, UnknownFile, WrongOffset
 from potato.training.agents.intake import Declared, Intake, begin_attempt
 
 
@@ -76,6 +84,43 @@ def test_too_large_predictions_are_refused_before_they_fill_the_disk(intake: Int
     intake.append("predictions.jsonl", 0, b"x" * 1_000_000)
     with pytest.raises(PredictionsTooLarge, match="max_predictions_mb"):
         intake.append("predictions.jsonl", 1_000_000, b"x")
+
+
+def test_an_attempt_that_is_closed_writes_nothing_any_more(intake: Intake, tmp_path: Path) -> None:
+    """A request of it may have been let in just before."""
+    intake.append("events.jsonl", 0, b"old\n")
+    intake.close(OldAttempt("r", 1, 2))
+    second = Intake(tmp_path, begin_attempt(tmp_path), 1)
+    second.append("events.jsonl", 0, b"new\n")
+    happened: list[str] = []
+    for late in (
+        lambda: intake.append("events.jsonl", 4, b"late\n"),
+        lambda: intake.append("predictions.jsonl", 0, b"late\n"),
+        lambda: intake.finish({}, then=lambda: happened.append("finished")),
+    ):
+        with pytest.raises(OldAttempt):
+            late()
+    assert (tmp_path / "events.jsonl").read_bytes() == b"old\nnew\n" and happened == []
+    assert not (tmp_path / "predictions.jsonl.part").exists()
+
+
+def test_end_records_that_come_at_once_are_one(intake: Intake, tmp_path: Path) -> None:
+    """A request that something on the way repeats before it was answered."""
+    claim = Claim(AgentId("there", "/work", "0123456789"), 1, {})
+    assignment = Assignment("r", "lab", claim.agent, 1, intake)
+    written: list[Any] = []
+
+    def durably(record: Mapping[str, Any]) -> None:
+        written.append(record)
+        replace(claim, result=record).write(tmp_path)
+
+    assignment.on_result = durably
+    bodies = [Result(attempt=1, exit_code=number) for number in range(8)]
+    with ThreadPoolExecutor(len(bodies)) as threads:
+        assert list(threads.map(lambda body: answers.result(assignment, body), bodies)) == [{"taken": True}] * 8
+    assert len(written) == 1
+    kept = read_claim(tmp_path)
+    assert kept is not None and kept.result == assignment.result == written[0]
 
 
 def test_a_new_attempt_follows_the_old_one_with_its_torn_line_closed(intake: Intake, tmp_path: Path) -> None:

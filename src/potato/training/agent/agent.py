@@ -1,5 +1,6 @@
 """The agent's life: claim a job, see it through, claim the next."""
 
+import contextlib
 import os
 import platform
 import random
@@ -10,9 +11,11 @@ from typing import Any, Callable, Dict
 from potato.training.agent.client import Claim, Client, Job, NotUnderstood, Refused, read_job
 from potato.training.agent.course import Course, Settings
 from potato.training.agent.folder import unfinished
+from potato.training.agent.keeper import STOPPED
 from potato.training.agent.patience import Contact, Patience, Say
 from potato.training.agent.stop import Stop, Stopped
-from potato.training.agent.transport import Unusable
+from potato.training.agent.transport import Unreachable, Unusable
+from potato.training.contract.exits import Exit
 
 
 class Leave(IntEnum):
@@ -42,9 +45,9 @@ class Agent:
     def run(self) -> int:
         """Work; the exit code."""
         try:
-            self._work()
-        except Stopped:
-            pass
+            with contextlib.suppress(Stopped):
+                self._work()
+            self._take_leave()
         except Refused as refused:
             return self._refused(refused)
         except Unusable as error:
@@ -123,6 +126,18 @@ class Agent:
             self._say("run %s: %s" % (job.run_id, refused))
         else:
             self._say("run %s: delivered" % job.run_id)
+
+    def _take_leave(self) -> None:
+        """Tell the server that nobody waits for work here any more. A job that it has given to this agent meanwhile,
+        whose answer was never read, ends as stopped. A server that cannot be told will notice by itself."""
+        if not self._contact.ever or unfinished(self._settings.workdir, self._settings.backend):
+            return
+        self._client.limit_s = self._settings.timing.farewell
+        with contextlib.suppress(Unreachable, Refused, NotUnderstood):
+            job = self._client.claim(self._who(), 0.0, leaving=True).job
+            if job is not None:
+                self._client.result(job, {"exit_code": int(Exit.CANCELLED), "reason": STOPPED, "files": {}})
+                self._client.claim(self._who(), 0.0, leaving=True)
 
     def _left(self) -> bool:
         left = unfinished(self._settings.workdir, self._settings.backend)

@@ -70,9 +70,11 @@ class Client:
     def __repr__(self) -> str:
         return "Client(backend=%r)" % self._backend  # never the token
 
-    def claim(self, agent: Mapping[str, Any], wait_s: float) -> Claim:
-        """Wait for work, at most `wait_s`. Raises `NotUnderstood` too."""
+    def claim(self, agent: Mapping[str, Any], wait_s: float, leaving: bool = False) -> Claim:
+        """Wait for work, at most `wait_s`; or take leave. Raises `NotUnderstood` too."""
         asked = {"protocol": PROTOCOL, "backend": self._backend, "agent": dict(agent), "wait_s": wait_s}
+        if leaving:
+            asked["leaving"] = True
         answer = self._call("POST", "/claim", json_body=asked, timeout=wait_s + 30)
         if "protocol" not in answer:
             raise Unreachable("an answer came back that is not Potato's")

@@ -26,7 +26,9 @@ class Timing:
     unsaid: float = 2.0
     """A shorter absence of the server is not worth a line."""
     leave: float = 20.0
-    """How long somebody who pressed Ctrl-C waits for the server to be told."""
+    """How long somebody who pressed Ctrl-C waits for the server to be told how the job ended."""
+    farewell: float = 3.0
+    """How long an agent that leaves without a job waits for each answer to that."""
 
 
 class Contact:

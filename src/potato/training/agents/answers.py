@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ def introduced(claim: bodies.ClaimRequest) -> AgentId:
     return AgentId(claim.agent.host, claim.agent.workdir, claim.agent.session)
 
 
-def job(offer: Any, poll_after_s: float) -> dict[str, Any]:
+def job(offer: Mapping[str, Any] | None, poll_after_s: float) -> dict[str, Any]:
     """The answer to a claim: a job, or None."""
-    return {"protocol": PROTOCOL, "job": offer, "poll_after_s": poll_after_s}
+    return {"protocol": PROTOCOL, "job": offer and dict(offer), "poll_after_s": poll_after_s}
 
 
 def piece(assignment: Assignment, name: str, offset: int, data: bytes) -> dict[str, Any]:
@@ -46,12 +47,18 @@ def report(assignment: Assignment, body: bodies.Report) -> dict[str, Any]:
 
 
 def result(assignment: Assignment, body: bodies.Result) -> dict[str, Any]:
-    """Take the end record, once every declared file is here whole. Raises `Incomplete`. Safe to repeat."""
-    assignment.intake.finish({name: Declared(file.bytes, file.sha256) for name, file in body.files.items()})
+    """Take the end record, once every declared file is here whole. Raises what `Intake.finish` does. Safe to repeat,
+    at the same time too: the first is kept."""
     record = body.model_dump(include={"exit_code", "reason", "ran_out_of_memory", "artifact_uri", "warnings"})
-    assignment.on_result(record)  # on disk before it is acknowledged
-    assignment.result = record
+    declared = {name: Declared(file.bytes, file.sha256) for name, file in body.files.items()}
+    assignment.intake.finish(declared, then=lambda: _keep(assignment, record))
     return taken()
+
+
+def _keep(assignment: Assignment, record: dict[str, Any]) -> None:
+    if assignment.result is None:
+        assignment.on_result(record)  # on disk before it is acknowledged
+        assignment.result = record
 
 
 def taken() -> dict[str, Any]:

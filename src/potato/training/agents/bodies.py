@@ -41,6 +41,9 @@ class ClaimRequest(Message):
     """Who asks."""
     wait_s: float = Field(default=25, ge=0, le=60)
     """How long to wait for work, in seconds."""
+    leaving: bool = False
+    """Whether the agent takes leave: nothing is given to it any more, and another may serve the backend at once. A job
+    that it was given and did not hear of is the answer; its result is then due, with the reason `stopped`."""
 
 
 class BundleInfo(Message):

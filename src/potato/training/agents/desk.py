@@ -68,7 +68,10 @@ class Assignment:
 class _Seen:
     agent: AgentId
     at: float
-    waiting: bool
+    asked: float | None = None
+    """When the claim that waits began; None while none does."""
+    left: bool = False
+    """Whether it has taken leave: it is not waited for, and holds the backend no longer."""
 
 
 @dataclass
@@ -84,15 +87,41 @@ class Desk:
 
     # What agents say
 
-    def ask(self, backend: str, agent: AgentId, heartbeat_timeout_s: float) -> None:
-        """An agent waits for work. Raises `BackendHeld` where another was heard within `heartbeat_timeout_s`."""
+    def ask(self, backend: str, agent: AgentId, heartbeat_timeout_s: float, began: float) -> None:
+        """An agent waits for work, by a claim that began at `began`. Raises `BackendHeld` where another was heard
+        within `heartbeat_timeout_s`."""
         with self._lock:
             seen = self._seen.get(backend)
-            if seen is not None and not seen.agent.same_place(agent):
+            if seen is not None and not seen.left and not seen.agent.same_place(agent):
                 silent = self.now() - seen.at
                 if silent < heartbeat_timeout_s:
                     raise BackendHeld(backend, seen.agent.host, seen.agent.workdir, silent)
-            self._seen[backend] = _Seen(agent, self.now(), waiting=True)
+            if seen is not None and seen.agent == agent:
+                if seen.left:
+                    return  # a claim of before it left, which nobody waits for any more
+                began = max(began, seen.asked or began)
+            self._seen[backend] = _Seen(agent, self.now(), began)
+
+    def hung_up(self, backend: str, began: float) -> None:
+        """Nobody waits for the answer to that claim any more; a newer one is another matter."""
+        with self._lock:
+            seen = self._seen.get(backend)
+            if seen is not None and seen.asked == began:
+                seen.asked = None
+
+    def leave(self, backend: str, agent: AgentId) -> Mapping[str, Any] | None:
+        """An agent takes leave: the job that it was given meanwhile, and may not know of. One that was not yet given
+        to it waits for the next agent."""
+        with self._lock:
+            seen = self._seen.get(backend)
+            if seen is not None and seen.agent.same_place(agent):
+                self._seen[backend] = _Seen(agent, self.now(), left=True)
+            assignment = self._assignment_of(backend, agent)
+            if assignment is None or assignment.agent.session != agent.session:
+                return None
+            if assignment.offer is None:
+                del self._assignments[assignment.run_id]
+            return assignment.offer
 
     def offer(self, backend: str, agent: AgentId) -> Mapping[str, Any] | None:
         """The job that lies ready for this agent.
@@ -101,10 +130,14 @@ class Desk:
         nothing any more, and gets a new attempt, as soon as that is made.
         """
         with self._lock:
-            for assignment in self._assignments.values():
-                if assignment.backend == backend and assignment.agent.same_place(agent) and assignment.result is None:
-                    return self._offer(assignment, agent)
-            return None
+            assignment = self._assignment_of(backend, agent)
+            return self._offer(assignment, agent) if assignment is not None else None
+
+    def _assignment_of(self, backend: str, agent: AgentId) -> Assignment | None:
+        for assignment in self._assignments.values():
+            if assignment.backend == backend and assignment.agent.same_place(agent) and assignment.result is None:
+                return assignment
+        return None
 
     def _offer(self, assignment: Assignment, agent: AgentId) -> Mapping[str, Any] | None:
         if assignment.agent.session == agent.session:
@@ -141,7 +174,7 @@ class Desk:
         """The agent that waits for work on this backend just now."""
         with self._lock:
             seen = self._seen.get(backend)
-            if seen is None or not seen.waiting or self.now() - seen.at > WAITS_S:
+            if seen is None or seen.asked is None or self.now() - seen.at > WAITS_S:
                 return None
             return seen.agent
 
@@ -151,7 +184,7 @@ class Desk:
             self._assignments[assignment.run_id] = assignment
             seen = self._seen.get(assignment.backend)
             if seen is not None:
-                seen.waiting = False
+                seen.asked = None
 
     def assignment(self, run_id: str) -> Assignment | None:
         """The run's assignment."""
@@ -161,20 +194,30 @@ class Desk:
     def put_offer(self, run_id: str, offer: Mapping[str, Any]) -> None:
         """The job is ready to be handed out."""
         with self._lock:
-            assignment = self._assignments[run_id]
+            assignment = self._assignments.get(run_id)
+            if assignment is None:
+                return  # its agent took leave at this very instant
             assignment.offer = offer
         self.on_change(assignment.backend)
 
     def silent_for(self, run_id: str) -> float | None:
         """Seconds since the agent was heard of this run; None before its first word."""
         with self._lock:
-            assignment = self._assignments[run_id]
-            return None if assignment.heard is None else self.now() - assignment.heard
+            assignment = self._assignments.get(run_id)
+            return None if assignment is None or assignment.heard is None else self.now() - assignment.heard
+
+    def end_attempt(self, run_id: str) -> None:
+        """A newer attempt is about to begin: requests of the present one that are under way write nothing any more."""
+        assignment = self.assignment(run_id)
+        if assignment is not None:
+            assignment.intake.close(OldAttempt(run_id, assignment.attempt, assignment.attempt + 1))
 
     def release(self, run_id: str) -> None:
         """The run is over here: whatever still comes for it is told so."""
         with self._lock:
-            self._assignments.pop(run_id, None)
+            assignment = self._assignments.pop(run_id, None)
+        if assignment is not None:
+            assignment.intake.close(ServerNotReady())  # what is under way asks again, and hears how things stand then
 
     def due(self, backend: str, every_s: float) -> bool:
         """Whether a backend's last word is to be written down again; true once each `every_s`."""
@@ -187,4 +230,4 @@ class Desk:
 
     def _hear(self, assignment: Assignment) -> None:
         assignment.heard = self.now()
-        self._seen[assignment.backend] = _Seen(assignment.agent, assignment.heard, waiting=False)
+        self._seen[assignment.backend] = _Seen(assignment.agent, assignment.heard)

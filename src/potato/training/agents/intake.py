@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from potato.errors import PotatoError
 from potato.training.agents.errors import Incomplete, PredictionsTooLarge, UnknownFile, WrongOffset
 from potato.training.contract.files import sha256_file, sync_folder
 
@@ -41,15 +43,22 @@ class Intake:
         self._bases = bases
         self._limit_mb = max_predictions_mb
         self._lock = threading.Lock()
+        self._closed: PotatoError | None = None
+
+    def close(self, why: PotatoError) -> None:
+        """Take nothing more: whatever still comes is answered `why`. What is being written is waited for, so that a
+        newer attempt begins where this one has ended."""
+        with self._lock:
+            self._closed = self._closed or why
 
     def append(self, name: str, offset: int, piece: bytes) -> int:
         """Put a piece in its place; the length held then.
 
-        Raises `UnknownFile`, `WrongOffset` for a piece past the end, `PredictionsTooLarge`, and `OSError` where the
-        disk is full: then what is held is as it was.
+        Raises `UnknownFile`, `WrongOffset` for a piece past the end, `PredictionsTooLarge`, why it was closed, and
+        `OSError` where the disk is full: then what is held is as it was.
         """
         path = self._path(name)
-        with self._lock:
+        with self._open():
             held = self._held(name)
             if offset > held:
                 raise WrongOffset(name, offset, held)
@@ -66,20 +75,30 @@ class Intake:
         with self._lock:
             return {name: self._held(name) for name in FILES}
 
-    def finish(self, declared: Mapping[str, Declared]) -> None:
-        """Check every declared file, and let the predictions appear under their name. Safe to repeat.
+    def finish(self, declared: Mapping[str, Declared], then: Callable[[], None] = lambda: None) -> None:
+        """Check every declared file, let the predictions appear under their name, and do what is to follow before
+        anything else of this attempt. Safe to repeat, where `then` is.
 
-        Raises `UnknownFile`, or `Incomplete` with the lengths to go on from; a file whose bytes differ is begun anew.
+        Raises `UnknownFile`, why it was closed, or `Incomplete` with the lengths to go on from; a file whose bytes
+        differ is begun anew.
         """
         for name in declared:
             self._path(name)
-        with self._lock:
+        with self._open():
             for name, file in declared.items():
                 self._check(name, file)
             part = self._path(PREDICTIONS)
             if PREDICTIONS in declared and part.exists():
                 part.replace(self._folder / PREDICTIONS)
                 sync_folder(str(self._folder))
+            then()
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed is not None:
+                raise self._closed
+            yield
 
     def _check(self, name: str, file: Declared) -> None:
         path = self._path(name)

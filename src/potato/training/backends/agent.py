@@ -115,6 +115,7 @@ class AgentExecution:
             raise NoWord(self._backend, self._settings.heartbeat_timeout_s)
 
     def _begin(self, agent: AgentId, attempt: int) -> None:
+        self._desk.end_attempt(self._job.run_id)
         claim = Claim(agent, attempt, begin_attempt(self._job.folder))
         claim.write(self._job.folder)
         self._assign(claim, heard=None)

@@ -4,12 +4,13 @@ import hashlib
 import json
 import os
 import re
+import threading
 from typing import Any
 
 
 def write_atomic(path: str, data: bytes) -> None:
     """Put `data` at `path`: written beside, flushed to disk, renamed. Raises `OSError`, leaving what was there."""
-    beside = "%s.%d.part" % (path, os.getpid())
+    beside = "%s.%d.%d.part" % (path, os.getpid(), threading.get_ident())
     try:
         with open(beside, "wb") as file:
             file.write(data)

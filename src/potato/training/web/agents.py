@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
@@ -19,12 +20,15 @@ from potato.training.agents.answers import PREFIX as PREFIX
 from potato.training.agents.desk import AgentId, Assignment, Desk
 from potato.training.agents.errors import NotYourRun, RunIsOver, TokenNotTaken
 from potato.training.runs.folder import RunFolder
+from potato.training.runs.notifier import Notifier
 from potato.training.web.answers import Json, errors
 from potato.training.web.service import supervisor_of
 from potato.web.site import Site, SiteDep
 
 SEEN_EVERY_S = 5.0
 """How often an agent's last word is written down."""
+LISTENS_S = 1.0
+"""How often a waiting claim looks whether somebody waits for its answer."""
 
 router = APIRouter(tags=["agents"])
 
@@ -49,13 +53,15 @@ BackendDep = Annotated[str, Depends(backend_of_token)]
 
 
 @router.post("/claim", response_model=bodies.ClaimAnswer, responses=errors(404, 409))
-async def claim(body: bodies.ClaimRequest, site: SiteDep, backend: BackendDep) -> Response:
+async def claim(request: Request, body: bodies.ClaimRequest, site: SiteDep, backend: BackendDep) -> Response:
     """Wait for a job, at most `wait_s`. Asking again is harmless: the same agent gets the same attempt."""
     agent = answers.introduced(body)
     if body.backend != backend:
         raise TokenNotTaken
     await _note(site, backend, agent.host)
-    job = await _await_job(site, backend, agent, body.wait_s)
+    if body.leaving:
+        return Json(answers.job(_desk(site).leave(backend, agent), 1.0))
+    job = await _await_job(request, site, backend, agent, body.wait_s)
     return Json(answers.job(job, 0.0 if body.wait_s else 1.0))
 
 
@@ -99,8 +105,13 @@ async def result(run_id: RunId, body: bodies.Result, site: SiteDep, backend: Bac
     """How the job ended. Answered once every declared file is here whole; safe to repeat."""
     if await _taken_before(site, backend, run_id, body.attempt):
         return Json(answers.taken())
-    assignment = await _hear(site, backend, run_id, body.attempt)
-    answer = await run_in_threadpool(answers.result, assignment, body)
+    try:
+        assignment = await _hear(site, backend, run_id, body.attempt)
+        answer = await run_in_threadpool(answers.result, assignment, body)
+    except RunIsOver:
+        if not await _taken_before(site, backend, run_id, body.attempt):
+            raise
+        answer = answers.taken()  # its twin was, just now
     supervisor_of(site).wake()
     return Json(answer)
 
@@ -117,20 +128,31 @@ async def _taken_before(site: Site, backend: str, run_id: str, attempt: int) -> 
     return await site.read(look)
 
 
-async def _await_job(site: Site, backend: str, agent: AgentId, wait_s: float) -> dict[str, Any] | None:
+async def _await_job(
+    request: Request, site: Site, backend: str, agent: AgentId, wait_s: float
+) -> Mapping[str, Any] | None:
     supervisor, topic = supervisor_of(site), f"backend:{backend}"
-    end = time.monotonic() + wait_s
+    began = time.monotonic()
     while True:
         seen = site.notifier.version(topic)
-        supervisor.desk.ask(backend, agent, supervisor.agent_backends()[backend].heartbeat_timeout_s)
+        supervisor.desk.ask(backend, agent, supervisor.agent_backends()[backend].heartbeat_timeout_s, began)
         offer = supervisor.desk.offer(backend, agent)
         if offer is not None:
-            return dict(offer)
+            return offer
         supervisor.wake()
-        left = end - time.monotonic()
-        if left <= 0 or site.notifier.closed:
+        await _wait_for_news(request, site.notifier, topic, seen, began + wait_s)
+        if await request.is_disconnected():
+            supervisor.desk.hung_up(backend, began)
             return None
-        await site.notifier.wait(topic, seen, left)
+        if time.monotonic() >= began + wait_s or site.notifier.closed:
+            return None
+
+
+async def _wait_for_news(request: Request, notifier: Notifier, topic: str, seen: int, end: float) -> None:
+    """Wait until the topic has news, until `end`, or until nobody waits for the answer any more."""
+    while (left := end - time.monotonic()) > 0 and not notifier.closed and not await request.is_disconnected():
+        if await notifier.wait(topic, seen, min(left, LISTENS_S)) > seen:
+            return
 
 
 async def _hear(site: Site, backend: str, run_id: str, attempt: int) -> Assignment:
