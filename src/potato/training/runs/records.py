@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from potato.store import Connection, Database, Writer
+from potato.store import Connection, Database, Writer, facts
 from potato.store import runs as rows
 from potato.store.clock import Clock, to_text
 from potato.store.runs import Run, State
@@ -36,6 +36,10 @@ class Records:
         """What `function` finds in a read-only transaction."""
         with self.database.read() as connection:
             return function(connection)
+
+    def put_fact(self, name: str, value: Any) -> None:
+        """Store a single value that outlives the server (see `store.facts`)."""
+        self._writer.call(lambda connection: facts.put(connection, name, value))
 
     def write(self, run_id: str, function: Callable[[Connection], T], listed: bool = True) -> T:
         """Run `function` as one transaction, then publish the run, and the list of runs where `listed`."""

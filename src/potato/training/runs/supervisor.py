@@ -81,7 +81,7 @@ class Supervisor:
         self._new_suffix = new_suffix
         self._pulse = Pulse()
         self.desk = Desk(on_change=lambda backend: records.notifier.publish(f"backend:{backend}"))
-        self._waiting = WaitForAgents(project, self.desk)
+        self._waiting = WaitForAgents(project, self.desk, records)
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
