@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
 
+import loops
 import site_scenes as scenes
+from potato.web.protection import BodyLimit
 
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/static/potato.css", "/admin"])
@@ -50,3 +53,22 @@ def test_nothing_is_loaded_from_another_host() -> None:
         assert not re.search(r"(?:src|href)=.?(?:https?:)?//|url\(.?(?:https?:)?//|@import", file.read_text("utf-8")), (
             file
         )
+
+
+def test_half_a_body_is_no_request() -> None:
+    """The connection broke; what had come until then is not taken for all."""
+    reached: list[str] = []
+
+    async def application(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.append("it")
+
+    messages = [{"type": "http.request", "body": b"half", "more_body": True}, {"type": "http.disconnect"}]
+
+    async def receive() -> Message:
+        return messages.pop(0)
+
+    async def send(message: Message) -> None:
+        reached.append("an answer")
+
+    loops.run(BodyLimit(application)({"type": "http", "method": "POST", "headers": []}, receive, send))
+    assert reached == []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from potato.web.errors import BodyTooLarge
@@ -27,7 +28,10 @@ class BodyLimit:
             return
         announced = Headers(scope=scope).get("content-length", "")
         size = int(announced) if announced.isdigit() else None
-        body = None if size is not None and size > self.limit else await self._read(receive)
+        try:
+            body = None if size is not None and size > self.limit else await self._read(receive)
+        except ClientDisconnect:
+            return  # half a body is none, and nobody waits for an answer
         if body is None:
             await _refuse(send, BodyTooLarge(self.limit, size))
         else:
@@ -37,6 +41,8 @@ class BodyLimit:
         body = bytearray()
         while True:
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
             body += message.get("body", b"")
             if len(body) > self.limit:
                 return None
