@@ -370,6 +370,19 @@ def test_a_proxy_with_small_bodies_gets_small_pieces(
     assert len(run.files["stderr.log"]) > 300_000
 
 
+def test_a_way_that_cuts_long_pieces_gets_shorter_ones(
+    standin: StandIn, here: Start, archive: bytes, run_id: str, tmp_path: Path
+) -> None:
+    run = standin.add(run_id, archive, params={"does": "long_error"}, piece_bytes=1 << 20)
+    standin.fault = lambda handler: "drop" if len(handler.content) > 40_000 else ""
+    agent = here()
+    fitting(run)
+    with (attempt(tmp_path, run_id) / "stderr.log").open("ab") as file:
+        file.write(b"x" * 300_000)
+    assert agent.join() == 0
+    assert bytes(run.files["stderr.log"]) == (attempt(tmp_path, run_id) / "stderr.log").read_bytes()
+
+
 def test_a_file_that_the_server_lost_a_part_of_is_sent_again(
     standin: StandIn, here: Start, archive: bytes, run_id: str, tmp_path: Path
 ) -> None:

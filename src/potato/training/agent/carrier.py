@@ -16,6 +16,8 @@ GROWING = ("events.jsonl", "stderr.log")
 FILES = ("events.jsonl", "stderr.log", "predictions.jsonl")
 """What the server must hold whole before a job is done."""
 SMALLEST_PIECE = 16 << 10
+CUTS = 3
+"""So many pieces in a row that did not arrive make the next ones shorter, for a while."""
 RESENDS = 5
 """So often the server may find that it lacks a part of what was sent."""
 
@@ -35,6 +37,8 @@ class Carrier:
         self._held: Dict[str, int] = {}
         self._digests: Dict[str, Dict[str, Any]] = {}
         self._piece = job.piece_bytes
+        self._short = job.piece_bytes
+        self._failures = 0
         self._due = 0.0
 
     def carry_growing(self) -> None:
@@ -116,7 +120,7 @@ class Carrier:
             while True:
                 offset = self._held.get(name, 0)
                 file.seek(offset)
-                piece = file.read(self._piece)
+                piece = file.read(min(self._piece, self._short))
                 if not piece:
                     return sent
                 try:
@@ -126,9 +130,19 @@ class Carrier:
                         raise
                     self._piece = max(SMALLEST_PIECE, self._piece // 2)
                     continue
+                except Unreachable:
+                    self._shorten(len(piece))
+                    raise
+                self._failures, self._short = 0, 2 * self._short
                 sent = True
                 if self._held[name] == offset:
                     return sent  # it takes nothing more just now
+
+    def _shorten(self, length: int) -> None:
+        """A piece did not arrive: perhaps something on the way cuts what is longer than it likes."""
+        self._failures += 1
+        if self._failures >= CUTS:
+            self._failures, self._short = 0, max(SMALLEST_PIECE, length // 2)
 
     def _declared(self, name: str) -> Dict[str, Any]:
         """A file as its receiver checks it; it has come to rest."""
