@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ import uvicorn
 from lab import Lab, wait_for
 from potato.app import create_app
 from potato.training.agents.tokens import register
+from potato.training.backends import agent as backend
 from potato.training.runs.notifier import Notifier
 
 BACKEND = "lab-workstation"
@@ -49,13 +51,13 @@ def free_port() -> int:
 
 
 class Served:
-    """A server process of a lab."""
+    """A server process of a lab. `settings` are those of `serve`."""
 
-    def __init__(self, lab: Lab, port: int | None = None) -> None:
+    def __init__(self, lab: Lab, port: int | None = None, **settings: Any) -> None:
         self.lab = lab
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, __file__, str(lab.folder), str(self.port)]
+        command = [sys.executable, __file__, str(lab.folder), str(self.port), json.dumps(settings)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
         self.http = httpx.Client(base_url=self.url, headers=KEY, timeout=30)
         wait_for(self._answers, 60)
@@ -118,7 +120,8 @@ class Served:
 
 
 class RunningAgent:
-    """A real agent process. `behind` stands before its command line; `env` is added to its environment."""
+    """A real agent process. `behind` stands before its command line; `env` is added to its environment; `program` is
+    the module that it is, e.g. `quick_agent`."""
 
     def __init__(
         self,
@@ -128,11 +131,12 @@ class RunningAgent:
         *options: str,
         backend: str = BACKEND,
         behind: Sequence[str] = (),
+        program: str = "potato.training.agent",
         **env: str,
     ) -> None:
         self.workdir = workdir
         self.log = workdir.with_suffix(".log")
-        command = [*behind, sys.executable, "-m", "potato.training.agent", "--server", url, "--backend", backend]
+        command = [*behind, sys.executable, "-m", program, "--server", url, "--backend", backend]
         command += ["--workdir", str(workdir), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -156,9 +160,9 @@ class RunningAgent:
 
 
 @contextlib.contextmanager
-def served(lab: Lab, port: int | None = None) -> Iterator[Served]:
+def served(lab: Lab, port: int | None = None, **settings: Any) -> Iterator[Served]:
     """A server of the lab until the block ends."""
-    server = Served(lab, port)
+    server = Served(lab, port, **settings)
     try:
         yield server
     finally:
@@ -181,8 +185,11 @@ def token_for(lab: Lab) -> str:
     return register(lab.project, BACKEND)
 
 
-def serve(folder: Path, port: int) -> None:
-    """Serve the lab in `folder` until stdin ends."""
+def serve(folder: Path, port: int, **offered: Any) -> None:
+    """Serve the lab in `folder` until stdin ends. `offered` stands in each job that an agent gets, such as
+    `give_up_s`."""
+    offer = backend.offer
+    backend.offer = lambda *args, **more: {**offer(*args, **more), **offered}
     notifier = Notifier()
     app = create_app(Lab.again(folder).project, notifier=notifier)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
@@ -197,4 +204,4 @@ def serve(folder: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]), int(sys.argv[2]))
+    serve(Path(sys.argv[1]), int(sys.argv[2]), **json.loads(sys.argv[3]))

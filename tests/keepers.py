@@ -36,3 +36,8 @@ def keepers_of(run_id: str) -> list[int]:
         if process is not None and process.lives and run_id.encode() in command:
             found.append(process.pid)
     return found
+
+
+def left_of(run_id: str) -> list[int]:
+    """Every living process of a run: its keepers, its worker, and whatever that started."""
+    return [*keepers_of(run_id), *launch.find_marked(run_id)]

@@ -12,6 +12,16 @@ from potato.training.contract.predictions import Prediction
 from potato.training.trainers.base import Model, Param, Trainer, TrainerError, TrainerInfo
 
 
+def wait_for_file(path, check=lambda: None):
+    """Go on once the file is there."""
+    while path and not Path(path).exists():
+        check()
+        time.sleep(0.01)
+
+
+wait_for_file(os.environ.get("POTATO_FAKES_WAIT"))  # a worker may take long to import its trainer
+
+
 class FakeModel(Model):
     """Says the same of every item, but for a few by id."""
 
@@ -27,6 +37,7 @@ class FakeModel(Model):
 
     def predict(self, items):
         params = self.task.params
+        wait_for_file(params["predict_when"], self.task.check_stop)
         for item in items:
             yield self.prediction(item, params)
             if params["slow_predict_s"]:
@@ -66,6 +77,9 @@ class Fake(Trainer):
             Param("weights", "int", 0, "how many large files its model has", minimum=0, maximum=9),
             Param("weights_mb", "int", 1, "how large each is", minimum=1, maximum=4000),
             Param("slow_predict_s", "float", 0.0, "how long a prediction takes", minimum=0, maximum=60),
+            Param("until", "text", "", "the file that ends its training, by being there"),
+            Param("predict_when", "text", "", "the file that lets it predict, by being there"),
+            Param("lines", "int", 0, "how many numbered lines it logs and prints", minimum=0, maximum=1_000_000),
         ),
         min_train_items=4,
     )
@@ -83,6 +97,9 @@ class Fake(Trainer):
         if does == "eat":
             self.food = bytearray(400_000_000)
         self.train(task)
+        for number in range(task.params["lines"]):
+            task.log("info", f"line {number}")
+            print("printed", number, file=sys.stderr)
         if does == "fail":
             raise TrainerError("the fake was told to fail")
         if does == "exit_0":
@@ -104,6 +121,7 @@ class Fake(Trainer):
             task.progress("fit", step, step + 1)
             task.metric("val", "loss", 1.0 / step, step)
             time.sleep(0.01)
+        wait_for_file(task.params["until"], task.check_stop)
 
 
 class Picky(Fake):
