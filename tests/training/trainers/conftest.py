@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -76,3 +78,61 @@ def _own_environment() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def tiny_llm(fine_tuning: None, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a small Llama, with a tokenizer of bytes trained here. It has learned to tell the words of the
+    made-up sentences apart, and that an answer is one of some words, but not which word goes with which sentence."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    folder = str(tmp_path_factory.mktemp("tiny-llm"))
+    tokenizer = bytes_tokenizer()
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=512, eos_token_id=1, pad_token_id=0, **sizes
+    )
+    network = LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
+    for step in range(200):
+        texts = [lesson(random.Random(32 * step + number)) for number in range(32)]
+        batch = tokenizer(texts, return_tensors="pt", padding=True)
+        labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
+        loss = network(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    network.save_pretrained(folder)
+    return folder
+
+
+ANSWERS = ("good", "bad", "yes", "no", "good day", "bad day")
+
+
+def lesson(chance: random.Random) -> str:
+    """A text and the point on a scale that it has; or a text and any answer."""
+    text, point = ordinal(chance)
+    answer = f" {point}" if chance.random() < 0.7 else f" {chance.choice(ANSWERS)}<end>"
+    return f"Text:\n{text}\n\nAnswer:{answer}"
+
+
+def bytes_tokenizer() -> Any:
+    """Byte pairs, trained on the words of the made-up sentences and of the prompts."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    words = [*WORDS["good"], *WORDS["bad"], *FILLER, *ANSWERS, "Text:", "Answer:", "Answer with one of: Does apply?"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=600,
+        special_tokens=["<pad>", "<end>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([" ".join(words)] * 20, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<end>")

@@ -27,6 +27,14 @@ class ParamError(ValueError):
     """A param that the trainer does not take, or a value that the param does not."""
 
 
+class PackageNeeded(ImportError):
+    """A package that not every run of the trainer needs, and that this one does; `pip` is what pip installs."""
+
+    def __init__(self, message: str, pip: str) -> None:
+        super().__init__(message)
+        self.pip = pip
+
+
 @dataclass(frozen=True)
 class Param:
     """One setting of a trainer. `type` is `int`, `float`, `bool`, `text` or `choice`; limits are inclusive."""
@@ -126,7 +134,12 @@ class TrainerInfo:
 
     def install_command(self, python: str = "") -> str:
         """What to run so that `python` (default: this interpreter) has the packages."""
-        return "%s -m pip install %s" % (python or sys.executable, " ".join(_quoted(r.pip) for r in self.requires))
+        return install_command([requirement.pip for requirement in self.requires], python)
+
+
+def install_command(packages: Sequence[str], python: str = "") -> str:
+    """What to run so that `python` (default: this interpreter) has these packages."""
+    return "%s -m pip install %s" % (python or sys.executable, " ".join(_quoted(name) for name in packages))
 
 
 def _quoted(requirement: str) -> str:
@@ -194,6 +207,7 @@ class Trainer(ABC):
 __all__ = [
     "Cancelled",
     "Model",
+    "PackageNeeded",
     "Param",
     "ParamError",
     "Requirement",
@@ -201,4 +215,5 @@ __all__ = [
     "Trainer",
     "TrainerError",
     "TrainerInfo",
+    "install_command",
 ]

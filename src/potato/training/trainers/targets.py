@@ -30,7 +30,7 @@ def check_trainable(task: Task, minimum: int = 2) -> None:
 
 def known(items: Sequence[BundleItem], schema: SchemaInfo) -> List[BundleItem]:
     """The items whose target the model has a class for: all but those with a label that no training item has."""
-    if schema.kind == "continuous":
+    if schema.kind in ("continuous", "text"):
         return list(items)
     classes = set(schema.classes)
     return [item for item in items if classes.issuperset(_names(item.targets[schema.name]))]

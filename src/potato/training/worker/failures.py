@@ -10,7 +10,7 @@ from potato.training.contract.bundle import BundleError
 from potato.training.contract.events import EventWriter
 from potato.training.contract.exits import Exit
 from potato.training.contract.spec import SpecError
-from potato.training.trainers.base import Cancelled, ParamError, TrainerError
+from potato.training.trainers.base import Cancelled, PackageNeeded, ParamError, TrainerError, install_command
 from potato.training.trainers.memory import is_out_of_memory
 from potato.training.trainers.registry import UnknownTrainer
 
@@ -80,7 +80,11 @@ def _kind(error: Exception) -> Type[Exception]:
 def _not_imported(error: ImportError, trainer: str) -> Failure:
     from potato.training.trainers import registry
 
-    missing = PackageMissing(trainer, str(error), registry.get(trainer).info.install_command())
+    if isinstance(error, PackageNeeded):
+        install = install_command([error.pip])
+    else:
+        install = registry.get(trainer).info.install_command()
+    missing = PackageMissing(trainer, str(error), install)
     return Failure(Exit.PACKAGE_MISSING, "package_missing", str(missing), missing.install)
 
 

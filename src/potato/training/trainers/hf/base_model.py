@@ -1,17 +1,25 @@
 """The model that fine-tuning starts from: by hub name, or a folder, and then without the network."""
 
 import os
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from potato.training.trainers.base import Task, TrainerError
 from potato.training.trainers.memory import is_out_of_memory
 
 
-def load(task: Task, auto_class: str, **config: Any) -> Tuple[Any, Any]:
-    """The tokenizer and the model `transformers.<auto_class>` of the param `base_model`, in float32 on the CPU.
+def load(
+    task: Task,
+    auto_class: str,
+    options: Optional[Mapping[str, Any]] = None,
+    reader: str = "AutoTokenizer",
+    **config: Any,
+) -> Tuple[Any, Any]:
+    """What reads the inputs (`transformers.<reader>`) and the model `transformers.<auto_class>` of the param
+    `base_model`, in float32 on the CPU.
 
-    `config` are fields of the model's configuration, such as `num_labels`. Raises `TrainerError` with a sentence
-    where there is no such model, it cannot be read, or it is of no use for this task.
+    `config` are fields of the model's configuration, such as `num_labels`. With `options` for `from_pretrained` the
+    model is left in the numbers and on the device that they ask for. Raises `TrainerError` with a sentence where there
+    is no such model, it cannot be read, or it is of no use for this task.
     """
     name = task.params["base_model"].strip()
     where = _where(name)
@@ -22,9 +30,11 @@ def load(task: Task, auto_class: str, **config: Any) -> Tuple[Any, Any]:
     task.log("info", "loading the base model %s" % name)
     try:
         settings = transformers.AutoConfig.from_pretrained(name, **config, **where)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(name, **where)
+        inputs = getattr(transformers, reader).from_pretrained(name, **where)
         kind = getattr(transformers, auto_class)
-        model = kind.from_pretrained(name, config=settings, ignore_mismatched_sizes=True, **where)
+        model, told = kind.from_pretrained(
+            name, config=settings, ignore_mismatched_sizes=True, output_loading_info=True, **where, **(options or {})
+        )
     except ImportError:
         raise
     except Exception as error:  # a library's own error says nothing of what the admin wrote
@@ -33,8 +43,10 @@ def load(task: Task, auto_class: str, **config: Any) -> Tuple[Any, Any]:
         raise TrainerError(
             "the base model '%s' cannot be loaded: %s" % (name, _first_line(error)), "base_model"
         ) from error
-    _have_padding(tokenizer, model)
-    return tokenizer, model.float()
+    _check_weights(name, model, set(told["missing_keys"]), heads=auto_class != "AutoModelForCausalLM")
+    if reader == "AutoTokenizer":
+        _have_padding(inputs, model)
+    return inputs, model if options else model.float()
 
 
 def longest(task: Task, tokenizer: Any, model: Any) -> int:
@@ -70,6 +82,21 @@ def _where(name: str) -> Dict[str, Any]:
     if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
         raise TrainerError("the base model folder '%s' does not exist" % name, "base_model")
     return {}
+
+
+def _check_weights(name: str, model: Any, missing: Set[str], heads: bool) -> None:
+    """Raise `TrainerError` where what is loaded is not what was learned: transformers fills in what it does not find
+    with chance. A new head (`heads`) is meant to be filled so."""
+    prefix = getattr(model, "base_model_prefix", "") + "."
+    names = list(model.state_dict())
+    body = [one for one in names if one.startswith(prefix)] or names
+    lost = missing.intersection(body) if heads else missing
+    if lost and (not heads or 2 * len(lost) > len(body)):
+        raise TrainerError(
+            "the base model '%s' is of another kind: it lacks %d of the %d weights that this trainer needs"
+            % (name, len(lost), len(body) if heads else len(names)),
+            "base_model",
+        )
 
 
 def _first_line(error: BaseException) -> str:

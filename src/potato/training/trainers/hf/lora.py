@@ -21,6 +21,27 @@ def add(task: Task, model: Any) -> Any:
     return peft.get_peft_model(model, config)
 
 
+def add_to_causal(task: Task, model: Any, quantized: bool) -> Any:
+    """A causal `model` with adapters on every linear layer but its output; what it was stays frozen."""
+    import peft
+
+    often = task.params["gradient_checkpointing"]
+    if quantized:
+        model = peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=often)
+    elif often:
+        model.gradient_checkpointing_enable()
+        model.enable_input_require_grads()
+    config = peft.LoraConfig(
+        r=task.params["lora_rank"],
+        lora_alpha=2 * task.params["lora_rank"],
+        lora_dropout=task.params["lora_dropout"],
+        target_modules="all-linear",
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
+    return peft.get_peft_model(model, config)
+
+
 def merge(model: Any, adapter_folder: str) -> Any:
     """Write the adapter alone into `adapter_folder`, and return the plain model with it merged in."""
     model.save_pretrained(adapter_folder)
