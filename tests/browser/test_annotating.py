@@ -32,7 +32,11 @@ def _item(tab: Any, seq: int) -> None:
 
 
 def _state(tab: Any, text: str) -> None:
-    tab.locator("#save-state", has_text=text).wait_for()
+    try:
+        tab.locator("#save-state", has_text=text).wait_for()
+    except Exception as error:
+        shown = tab.locator("main").inner_text(), tab.locator("#save-state").text_content()
+        raise AssertionError(f"the page does not say {text!r}; it shows {shown}") from error
 
 
 def _answers(live: Any) -> list[tuple[Any, ...]]:

@@ -160,6 +160,30 @@ def test_a_new_server_goes_on_exactly_where_the_last_was(desk: Desk, seed: int) 
     assert desk.run().applied == desk.folder.events.stat().st_size
 
 
+@pytest.mark.parametrize("torn", [0, 1, 30, 75])
+def test_a_line_is_logged_once_though_the_server_was_killed_before_it_noted_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, torn: int
+) -> None:
+    lines = [encode(Event("log", 1.0 + n, {"level": "info", "msg": f"line {n} ü"})) for n in range(9)]
+    desk.write(b"".join(lines[:4]))
+    pull_all(desk.open())
+    desk.write(b"".join(lines[4:7]))
+    journal = desk.open()
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(desk.records, "write", _killed)
+        journal.pull()
+    log = desk.folder.log.read_bytes()
+    desk.folder.log.write_bytes(log[: len(log) - torn])
+    desk.write(b"".join(lines[7:]))
+    pull_all(desk.open())
+    said = [line[21:] for line in desk.folder.log.read_text("utf-8").splitlines()]
+    assert said == [f"line {n} ü" for n in range(9)]
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_log_that_cannot_be_written_costs_the_log_alone(desk: Desk, make_unwritable: Callable[[Path], None]) -> None:
     make_unwritable(desk.folder.log)
     desk.write(b"".join(map(encode, EVENTS)))

@@ -13,9 +13,10 @@ from typing import Any
 
 from potato.store import Connection
 from potato.store import runs as rows
-from potato.training.contract.events import MAX_LINE, Event, read_lines
+from potato.training.contract.events import MAX_LINE, Event
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.log import RunLog
+from potato.training.runs.reading import read_events
 from potato.training.runs.records import Records
 from potato.training.runs.words import MAX_TEXT, changes, log_lines, text
 
@@ -45,6 +46,10 @@ def notes(outcome: Outcome) -> list[str]:
     return [text(note, MAX_TEXT) for note in said] if isinstance(said, list) else []
 
 
+def _said(events: Iterable[Event]) -> list[tuple[float, str]]:
+    return [line for event in events for line in log_lines(event)]
+
+
 class Journal:
     """Follows the journal of one run from where the row stands."""
 
@@ -62,7 +67,7 @@ class Journal:
         events, taken = self._lines(self.applied)
         if not taken:
             return False
-        self._log.add(line for event in events for line in log_lines(event))
+        self._log.add(_said(events))
         end, fields = self.applied + taken, changes(events)
         self._records.write(self._run_id, lambda connection: self._apply(connection, end, fields), bool(fields))
         self.applied = end
@@ -73,13 +78,15 @@ class Journal:
         rows.amend(connection, self._run_id, applied=end, **fields)
 
     def _catch_up(self, applied: int) -> None:
-        """Read again, without applying it, what an earlier server process has applied."""
+        """Read again, without applying it, what an earlier server process has applied. What it has logged beyond that,
+        because it was killed between the two, is taken back, to be logged when it is applied."""
         while self.applied < applied:
             events, taken = self._lines(self.applied, min(PIECE, applied - self.applied))
             if not taken:
                 break
             self.outcome.take(events)
             self.applied += taken
+        self._log.take_back(_said(self._lines(self.applied)[0]))
 
     def _lines(self, offset: int, limit: int = PIECE) -> tuple[list[Event], int]:
         try:
@@ -88,7 +95,7 @@ class Journal:
                 data = file.read(limit)
         except FileNotFoundError:
             return [], 0
-        events, taken = read_lines(data)
+        events, taken = read_events(data)
         if not taken and len(data) == PIECE:  # no line of an honest writer is this long
-            return read_lines(data + b"\n")[0], len(data)
+            return read_events(data + b"\n")[0], len(data)
         return events, taken

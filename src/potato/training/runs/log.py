@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
@@ -31,14 +32,42 @@ class RunLog:
 
     def add(self, lines: Iterable[tuple[float, str]]) -> None:
         """Add lines, each with its moment in seconds since the epoch; 0 for one that told none."""
-        data = "".join(f"{_stamp(moment)}  {line}\n" for moment, text in lines for line in _clean(text))
+        data = _as_bytes(lines)
         if data:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                with self._path.open("a", encoding="utf-8", errors="replace") as file:
+                with self._path.open("ab") as file:
                     file.write(data)
             except OSError as error:  # a full disk costs the log its lines, not the run its end
                 _log.warning("%s could not be written: %s", self._path, error)
+
+    def take_back(self, lines: Iterable[tuple[float, str]]) -> None:
+        """Remove from the log's end as much of `lines`, from their beginning, as stands there.
+
+        These are added next; a server that was killed before it had noted so has added some of them already.
+        """
+        data = _as_bytes(lines)
+        if not data:
+            return
+        try:
+            with self._path.open("r+b") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - len(data)))
+                file.truncate(size - _overlap(file.read(), data))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            _log.warning("%s could not be written: %s", self._path, error)
+
+
+def _as_bytes(lines: Iterable[tuple[float, str]]) -> bytes:
+    text = "".join(f"{_stamp(moment)}  {line}\n" for moment, text in lines for line in _clean(text))
+    return text.encode("utf-8", "replace")
+
+
+def _overlap(written: bytes, data: bytes) -> int:
+    """How many bytes at the end of `written` are the beginning of `data`."""
+    return next((size for size in range(min(len(written), len(data)), 0, -1) if written.endswith(data[:size])), 0)
 
 
 def _clean(text: str) -> list[str]:
