@@ -148,6 +148,11 @@ class Host:
             raise Failed(header)
         return header
 
+    @property
+    def pipes(self) -> list[Any]:
+        """This side's ends of the connection."""
+        return [self.process.stdin, self.process.stdout, self.process.stderr]
+
     def close(self) -> int:
         """The connection ends; the exit code of what ran there."""
         for pipe in (self.process.stdin, self.process.stdout):
