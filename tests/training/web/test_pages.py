@@ -12,6 +12,7 @@ import training_scenes as scenes
 from potato.project import Project
 from potato.store import Database
 from potato.store.runs import Run, State
+from potato.store.suggestion_use import Use
 
 MINUS = "\u2212"
 EVIL = "<img src=x onerror=alert(1)> a<b && c </script>"
@@ -193,3 +194,25 @@ def test_without_admin_rights_there_is_no_page(client: TestClient) -> None:
     del client.headers["X-API-Key"]
     for path in ("/admin/training", "/admin/training/runs/x"):
         assert client.get(path, headers={"Accept": "text/html"}).status_code == 401
+
+
+def test_a_model_that_stayed_elsewhere_can_be_copied_from_its_page(
+    client: TestClient, database: Database, project: Project
+) -> None:
+    run = scenes.succeeded(5)
+    assert "Copy the model again" not in _run_page(client, database, run)
+    folder = scenes.write_course(project, run.run_id)
+    folder.copy_note.write_text('{"warnings": []}', "ascii")
+    assert f'data-copy="{run.run_id}"' in _page(client, f"/admin/training/runs/{run.run_id}")
+
+
+def test_the_run_page_says_how_annotators_answered_with_and_without_the_suggestion(
+    client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = {"sentiment": Use(shown=1200, accepted=1050, hidden=10, agreed=6)}
+    monkeypatch.setattr("potato.training.web.use.use_of", lambda *_: counted)
+    text = _text(_run_page(client, database, scenes.succeeded(5)))
+    assert (
+        "sentiment: annotators took 1,050 of 1,200 (88%) suggestions as they were; "
+        "where they were hidden, 6 of 10 (60%) answers are the model's too."
+    ) in text.replace("&#39;", "'")

@@ -13,6 +13,7 @@ _SENTENCES = {
     "not_listed": "of a scheme that writeback.schemas does not list",
     "rejected": "rejected by a reviewer before, with this same answer",
     "low_confidence": "less sure than min_confidence",
+    "hidden": "hidden from annotators, to measure how suggestions sway them (hide_share)",
     "low_score": "of a run whose held-out score does not reach min_score",
 }
 

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from potato.store import Connection
 from potato.store import runs as stored
-from potato.training.web import views
+from potato.training.web import use, views
 from potato.training.web.answers import RunId
 from potato.web.auth import AdminDep
 from potato.web.render import render, url
@@ -42,7 +42,9 @@ async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminD
     """All that is known of one run."""
 
     def look(connection: Connection) -> dict[str, Any]:
-        return views.run_page(stored.get_or_raise(connection, run_id), site.project, site.clock())
+        run = stored.get_or_raise(connection, run_id)
+        used = use.sentences(connection, run, site.project)
+        return {**views.run_page(run, site.project, site.clock()), "use": used}
 
     return render(request, "training/run.html", here="training", api=_api(request), **await site.read(look))
 
