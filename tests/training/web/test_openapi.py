@@ -63,6 +63,7 @@ def test_the_document_covers_every_route_of_the_api(client: TestClient) -> None:
         "GET /runs/{run_id}/log",
         "GET /runs/{run_id}/artifacts/{path}",
         "POST /runs/{run_id}/cancel",
+        "POST /runs/{run_id}/copy",
         "DELETE /runs/{run_id}/predictions",
         "GET /backends",
         "POST /backends/{name}/check",

@@ -122,6 +122,15 @@ def test_a_run_that_is_over_cannot_be_cancelled(client: TestClient, database: Da
     assert (answer.status_code, answer.json()["code"]) == (409, "run_is_over")
 
 
+def test_a_model_that_is_here_is_not_copied_again(client: TestClient, database: Database) -> None:
+    run = scenes.succeeded(1)
+    with database.write() as connection:
+        scenes.add(connection, run)
+    answer = client.post(f"{API}/runs/{run.run_id}/copy")
+    assert (answer.status_code, answer.json()["code"]) == (409, "nothing_to_copy")
+    assert client.post(f"{API}/runs/none/copy").status_code == 404
+
+
 def test_withdrawing_takes_the_prelabels_back(client: TestClient, database: Database) -> None:
     run = scenes.succeeded(1)
     with database.write() as connection:

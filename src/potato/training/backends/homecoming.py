@@ -8,11 +8,14 @@ from pathlib import Path
 from potato.training.backends.base import Job
 from potato.training.backends.notes import Notes
 from potato.training.backends.way import Way
+from potato.training.contract.files import write_json
 from potato.training.ssh.copying import Copying, Damaged, Listing, NotStored, Remote, listing
 from potato.training.ssh.errors import HostFailed, HostSilent, Lost
 from potato.training.ssh.session import Session
 from potato.training.ssh.text import clean
 
+COPY_NOTE = "copy.json"
+"""There as long as the copy broke off; holds the `warnings` that people were told."""
 BESIDE = "artifacts.part"
 """What has not come over whole yet, in the run's folder."""
 
@@ -49,6 +52,7 @@ class Homecoming:
             session.end()
             return self._given_up(f"could not be stored on the server: {error}")
         self._remove(session, keep_artifacts=stay)
+        (self._job.folder / COPY_NOTE).unlink(missing_ok=True)
         return ()
 
     def silent(self, uri: str) -> Sequence[str]:
@@ -60,10 +64,12 @@ class Homecoming:
     def _given_up(self, why: str) -> Sequence[str]:
         """The model's files stay there, and may be fetched later; what people are told of it."""
         folder = self._listing.folder
-        if not folder:
-            return [f"The copy from {self._host} {why}; the model's files are still there"]
-        self._notes.amend(artifact_uri=f"{self._host}:{folder}")
-        return [f"The copy from {self._host} {why}; the model's files are still there, in {folder}"]
+        told = f"The copy from {self._host} {why}; the model's files are still there"
+        if folder:
+            self._notes.amend(artifact_uri=f"{self._host}:{folder}")
+            told = f"{told}, in {folder}"
+        write_json(str(self._job.folder / COPY_NOTE), {"warnings": [told]})
+        return [told]
 
     def _chosen(self) -> tuple[list[Remote], bool]:
         """The files to bring home, and whether others stay."""

@@ -88,7 +88,8 @@ class SshBackend:
         python = self._environment(session, notes)
         notes.step(f"looking for a GPU on {self.settings.host}")
         answer = self.choose_gpus(session, python or session.executable, job.trainer, run_id=job.run_id)
-        notes.say(f"{self.settings.host}: {clean(answer.get('text'))}")
+        reason = clean(answer.get("reason") or "")
+        notes.say(f"{self.settings.host}: {clean(answer.get('text'))}" + (f" ({reason})" if reason else ""))
         env = answer.get("env")
         return Place(python, {str(name): str(value) for name, value in env.items()} if isinstance(env, dict) else {})
 

@@ -15,10 +15,11 @@ from potato.store import Connection, predictions
 from potato.store import runs as rows
 from potato.store.runs import Run, State
 from potato.tasks import TaskRunner
-from potato.training.backends import Backend, Ended, Execution, Job, StoppedThere
+from potato.training.backends import Backend, Ended, Execution, StoppedThere
 from potato.training.runs import ends
 from potato.training.runs.ends import RunCancelled, ServerCloses
 from potato.training.runs.folder import RunFolder
+from potato.training.runs.jobs import job_of
 from potato.training.runs.journal import Journal, notes
 from potato.training.runs.limits import Limits
 from potato.training.runs.log import RunLog
@@ -185,7 +186,8 @@ class Course:
 
     def _execution(self) -> tuple[Execution, bool]:
         """The run's worker, and whether an earlier server process started it."""
-        backend, job = self._backend(self._run.backend), self._job()
+        backend = self._backend(self._run.backend)
+        job = job_of(self._run, self._settings, self._folder, self._records, self._log.say)
         execution = backend.resume(job)
         resumed = execution is not None
         if execution is None:
@@ -195,21 +197,6 @@ class Course:
         if execution.host:
             self._records.amend(self._run.run_id, host=execution.host)
         return execution, resumed
-
-    def _job(self) -> Job:
-        return Job(
-            run_id=self._run.run_id,
-            attempt=self._run.attempt,
-            trainer=self._run.trainer,
-            schemas=self._run.schemas,
-            params=self._run.params,
-            seed=self._settings.split_seed,
-            folder=self._folder.path,
-            grace_seconds=self._settings.grace_seconds,
-            step=self._step,
-            log=self._log.say,
-            amend=lambda **fields: self._records.amend(self._run.run_id, **fields),
-        )
 
     def _look_after(self, execution: Execution, journal: Journal) -> Ended:
         lingers: float | None = None

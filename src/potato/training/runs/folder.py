@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from potato.project import Project
+from potato.training.backends.homecoming import COPY_NOTE
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class RunFolder:
     def events(self) -> Path:
         """The journal: what the worker wrote, byte for byte."""
         return self.path / "events.jsonl"
+
+    @property
+    def copy_note(self) -> Path:
+        """There as long as the model's way home broke off, and may be begun again."""
+        return self.path / COPY_NOTE
 
     @property
     def log(self) -> Path:

@@ -22,6 +22,7 @@ from potato.training.agents.desk import Desk
 from potato.training.backends import Backend, BackendInfo, CheckReport, Job, describe, open_backend
 from potato.training.bundle.preflight import preflight
 from potato.training.runs import ends
+from potato.training.runs.copies import Copies
 from potato.training.runs.course import Course
 from potato.training.runs.ends import ServerCloses
 from potato.training.runs.folder import RunFolder
@@ -82,6 +83,7 @@ class Supervisor:
         self._pulse = Pulse()
         self.desk = Desk(on_change=lambda backend: records.notifier.publish(f"backend:{backend}"))
         self._waiting = WaitForAgents(project, self.desk, records)
+        self._copies = Copies(project, records, self.backend)
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
@@ -92,6 +94,7 @@ class Supervisor:
         """Stop looking after runs; a worker that is going goes on."""
         self._pulse.close()
         self._thread.join()
+        self._copies.close()
         for backend in self._backends.values():
             backend.close()
 
@@ -127,6 +130,11 @@ class Supervisor:
             return predictions.withdraw(connection, run_id)
 
         return self.records.write(run_id, withdraw)
+
+    def copy_again(self, run_id: str) -> Run:
+        """Copy a model home whose copy broke off, in the background. Raises `UnknownRun`, `NothingToCopy`,
+        `CopyIsGoing`, `UnknownBackend`."""
+        return self._copies.begin(run_id)
 
     def check(self, backend: str, trainer: str | None = None) -> CheckReport:
         """Could a run start there now? Takes seconds. Raises `UnknownBackend` and `BackendNotAvailable`."""

@@ -118,6 +118,12 @@ async def cancel_run(run_id: RunId, site: SiteDep, admin: AdminDep) -> Response:
     return Json(as_json(await run_in_threadpool(supervisor_of(site).cancel, run_id)))
 
 
+@router.post("/runs/{run_id}/copy", status_code=202, response_model=bodies.RunBody, responses=errors(403, 404, 409))
+async def copy_model(run_id: RunId, site: SiteDep, admin: AdminDep) -> Response:
+    """Copy the run's model home again, where the copy broke off; the run's `step` tells how far it is."""
+    return Json(as_json(await run_in_threadpool(supervisor_of(site).copy_again, run_id)), status_code=202)
+
+
 @router.delete("/runs/{run_id}/predictions", response_model=bodies.Withdrawn, responses=errors(403, 404, 409))
 async def withdraw_predictions(run_id: RunId, site: SiteDep, admin: AdminDep) -> Response:
     """Take the run's pre-labels back: annotators no longer see them. Human labels stay as they are."""

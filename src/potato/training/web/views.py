@@ -88,6 +88,7 @@ def run_page(run: Run, project: Project, now: datetime) -> dict[str, Any]:
         "backend_label": backend_label(run, project),
         "own_figures": own_figures(run.metrics),
         "has_stderr": folder.stderr.is_file() and folder.stderr.stat().st_size > 0,
+        "copy_broke_off": folder.copy_note.is_file(),
         "has_agent_log": folder.agent_log.is_file(),
         "writeback_schemas": [name for name in run.schemas if name in project.config.model_training.writeback.schemas],
     }

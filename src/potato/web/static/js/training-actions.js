@@ -3,10 +3,12 @@
 import { call, pageOf } from "./training-api.js";
 import { notice } from "./training-words.js";
 
-/** Let `[data-cancel]`, `[data-withdraw]` and `[data-again]` work; `place` shows what is to be said, `onDone` follows. */
+const BUTTONS = "[data-cancel], [data-withdraw], [data-copy], [data-again]";
+
+/** Let the buttons that `BUTTONS` names work; `place` shows what is to be said, `onDone` follows. */
 export function actions(place, onDone) {
   document.addEventListener("click", async (event) => {
-    const button = event.target.closest("[data-cancel], [data-withdraw], [data-again]");
+    const button = event.target.closest(BUTTONS);
     if (!button || button.disabled) return;
     button.disabled = true;
     try {
@@ -21,7 +23,7 @@ export function actions(place, onDone) {
 }
 
 async function act(button, place) {
-  const { cancel, withdraw, again } = button.dataset;
+  const { cancel, withdraw, copy, again } = button.dataset;
   if (cancel !== undefined) {
     await call("POST", `runs/${cancel}/cancel`);
     place.replaceChildren(notice("info", "The run is being cancelled.", "Its log and events stay on its page."));
@@ -29,8 +31,20 @@ async function act(button, place) {
     if (!confirm("Withdraw this run's suggestions? Annotators will no longer see them; labels stay as they are.")) return;
     const answer = await call("DELETE", `runs/${withdraw}/predictions`);
     place.replaceChildren(notice("ok", `${answer.withdrawn.toLocaleString("en-US")} suggestions were withdrawn.`));
+  } else if (copy !== undefined) {
+    await watchCopy(await call("POST", `runs/${copy}/copy`), place);
   } else {
     const { run_id } = await call("POST", "runs", JSON.parse(again));
     document.location.assign(pageOf(run_id));
   }
+}
+
+/** Show how far the copy of a run's model is, until it has ended; the page's own warnings then tell how. */
+async function watchCopy(run, place) {
+  while (run.step) {
+    place.replaceChildren(notice("info", run.step));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    run = await call("GET", `runs/${run.run_id}`);
+  }
+  place.replaceChildren();
 }

@@ -1,0 +1,71 @@
+"""A model whose way home broke off stays on its host, and is copied when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import relay
+from lab import use_fakes, wait_for
+from potato.store.runs import Run, State
+from potato.training.runs.copies import CopyIsGoing, NothingToCopy
+from potato.training.ssh.timing import SshTiming
+from ssh_scene import Scene, jobs_there, scene, settings, ssh_lab
+from sshd import ALIAS, Host
+
+IMPATIENT = SshTiming(connect=5, first_pause=0.1, longest_pause=0.2, copy_silence=2.0)
+RATE = 400_000
+
+
+@pytest.fixture
+def lab(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    """A lab whose host is reached by a slow way."""
+    use_fakes(monkeypatch)
+    host.also("slow", relay.option(rate=RATE))
+    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings("slow")}), IMPATIENT) as made:
+        yield made
+
+
+def broken_off(lab: Scene, host: Host) -> Run:
+    """A run whose host went away while the model was copied, and stayed away."""
+    run_id = lab.submit(weights=1, weights_mb=3)
+    wait_for(lambda: any(path.stat().st_size > 1000 for path in lab.folder(run_id).path.rglob("weights-0.bin")), 60)
+    host.down()
+    host.close()
+    return lab.success(run_id)
+
+
+def test_a_model_that_did_not_come_home_is_fetched_later(lab: Scene, host: Host) -> None:
+    run = broken_off(lab, host)
+    (warning,) = run.warnings
+    assert warning.startswith("The copy from slow sent nothing for 2 s; the model's files are still there, in /")
+    assert run.artifact_uri is not None and run.artifact_uri.startswith("slow:/home/ada/")
+    assert run.writeback is not None, "the predictions were taken in all the same"
+    assert jobs_there(host) == [run.run_id]
+
+    lab.supervisor.copy_again(run.run_id)  # nobody answers yet
+    failed = settled(lab, run.run_id)
+    assert [told.startswith("The copy from slow sent nothing for 2 s") for told in failed.warnings] == [True]
+
+    host.up()
+    begun = lab.supervisor.copy_again(run.run_id)
+    assert begun.step.startswith("copying the model")
+    with pytest.raises(CopyIsGoing):
+        lab.supervisor.copy_again(run.run_id)
+    done = settled(lab, run.run_id)
+    assert (done.state, done.warnings) == (State.SUCCESS, [])
+    folder = lab.folder(run.run_id)
+    assert done.artifact_uri == str(folder.artifacts)
+    assert (folder.artifacts / "1-sentiment" / "weights-0.bin").stat().st_size == 3 << 20
+    assert not (folder.path / "artifacts.part").exists()
+    assert jobs_there(host) == []
+    with pytest.raises(NothingToCopy):
+        lab.supervisor.copy_again(run.run_id)
+
+
+def settled(lab: Scene, run_id: str) -> Run:
+    """The run, once no copy of its model is going."""
+    run: Run = wait_for(lambda: (found := lab.supervisor.get(run_id)).step == "" and found, 60)
+    return run
