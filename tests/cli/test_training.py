@@ -14,7 +14,7 @@ from lab import Lab
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
-    backends = {"gpu": {"type": "ssh", "host": "gpu.example.org"}}
+    backends = {"gpu": {"type": "ssh", "host": "127.0.0.1", "port": 1}}
     return Lab(tmp_path / "lab", 5, model_training={"device": "cpu", "backends": backends})
 
 
@@ -44,7 +44,7 @@ def test_check_as_json_about_one_trainer(lab: Lab) -> None:
     [
         (["local", "config.yaml", "--trainer", "magic"], "there is no trainer 'magic'"),
         (["nowhere", "config.yaml"], "There is no backend 'nowhere'; the project has local, gpu"),
-        (["gpu", "config.yaml"], "Backend 'gpu' is of type ssh"),
+        (["gpu", "config.yaml"], "ssh to 127.0.0.1 failed: connect to host 127.0.0.1 port 1: Connection refused"),
         (["local", "nosuch.yaml"], "nosuch.yaml"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,12 +16,11 @@ from potato.training.backends.notes import Notes
 from potato.training.backends.offer import Pack, offer
 from potato.training.backends.place import Place
 from potato.training.backends.remote import SshExecution
-from potato.training.backends.ssh_check import SshCheck
+from potato.training.backends.ssh_check import SshCheck, needs_torch
 from potato.training.ssh.command import Destination
 from potato.training.ssh.session import Session
 from potato.training.ssh.text import clean
 from potato.training.ssh.timing import SshTiming
-from potato.training.trainers import registry
 from potato.training.worker.__main__ import THREAD_VARIABLES
 
 REPORT_EVERY_S = 0.25
@@ -112,7 +110,7 @@ class SshBackend:
             "gpus",
             gpus=self.settings.gpus,
             min_free_mb=self.settings.min_free_gpu_mb,
-            python=python if trainer is None or _needs_torch(trainer) else None,
+            python=python if trainer is None or needs_torch(trainer) else None,
             **more,
         )
 
@@ -151,9 +149,3 @@ class SshBackend:
         with self._lock:
             self._executions = [execution for execution in self._executions if execution.is_working] + [made]
         return made
-
-
-def _needs_torch(trainer: str) -> bool:
-    with contextlib.suppress(registry.UnknownTrainer):
-        return any(requirement.module == "torch" for requirement in registry.get(trainer).info.requires)
-    return True

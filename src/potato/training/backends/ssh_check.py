@@ -10,9 +10,12 @@ from potato.project.backends import SshBackend
 from potato.training.backends.base import CheckReport
 from potato.training.backends.greeting import greeting
 from potato.training.backends.report import trainer_lines
-from potato.training.ssh.errors import Lost, SshFailed
+from potato.training.ssh.errors import HostFailed, Lost, SshFailed
 from potato.training.ssh.session import Session
 from potato.training.ssh.text import clean
+from potato.training.trainers import registry
+
+NO_KERNELS = "no_kernels"
 
 
 class Checked(Protocol):
@@ -39,6 +42,7 @@ class SshCheck:
         self.details: dict[str, Any] = {"host": backend.settings.host}
         self._backend = backend
         self._trainer = trainer
+        self._without_torch = False
 
     def run(self) -> CheckReport:
         """The report; a failure is one, too."""
@@ -94,10 +98,13 @@ class SshCheck:
     def _gpus(self, session: Session, python: str) -> Mapping[str, Any]:
         try:
             answer = self._backend.choose_gpus(session, python, self._trainer)
-        except PotatoError as error:
-            listed = getattr(error, "answer", {})
-            self._list(listed)
-            raise
+        except HostFailed as error:
+            self._list(error.answer)
+            if error.code != NO_KERNELS or self._trainer is not None:
+                raise
+            self._failed(error)
+            self._without_torch = True  # a trainer that needs none could run all the same
+            return {}
         self._list(answer)
         self.lines.append(f"a run would get: {clean(answer.get('text'))}")
         self.details["chosen"] = [clean(entry, 100) for entry in answer.get("chosen") or ()]
@@ -114,7 +121,7 @@ class SshCheck:
             for gpu in found
         ]
         if answer.get("reason"):
-            self.lines.append(f"nvidia-smi: {clean(answer['reason'])}")
+            self.lines.append(f"GPUs: {clean(answer['reason'])}")
 
     def _trainers(self, session: Session, python: str | None, env: Any) -> bool:
         device = "cpu" if self._backend.settings.gpus == "none" else "auto"
@@ -129,7 +136,7 @@ class SshCheck:
         if self._backend.settings.packages and python is None:
             self.lines.append("what is missing may come with the virtual environment's packages")
             return True
-        return any(entry["ok"] for entry in asked)
+        return any(entry["ok"] and not (self._without_torch and needs_torch(entry["name"])) for entry in asked)
 
 
 def gpu_line(gpu: Mapping[str, Any]) -> str:
@@ -155,3 +162,11 @@ def _trainer(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float)) else clean(value, 200)
+
+
+def needs_torch(trainer: str) -> bool:
+    """Whether this trainer computes with torch; one that is not known here is taken to."""
+    try:
+        return any(requirement.module == "torch" for requirement in registry.get(trainer).info.requires)
+    except registry.UnknownTrainer:
+        return True
