@@ -13,9 +13,10 @@ from typing import Any
 
 from potato.store import Connection
 from potato.store import runs as rows
-from potato.training.contract.events import MAX_LINE, Event, read_lines
+from potato.training.contract.events import MAX_LINE, Event
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.log import RunLog
+from potato.training.runs.reading import read_events
 from potato.training.runs.records import Records
 from potato.training.runs.words import MAX_TEXT, changes, log_lines, text
 
@@ -94,7 +95,7 @@ class Journal:
                 data = file.read(limit)
         except FileNotFoundError:
             return [], 0
-        events, taken = read_lines(data)
+        events, taken = read_events(data)
         if not taken and len(data) == PIECE:  # no line of an honest writer is this long
-            return read_lines(data + b"\n")[0], len(data)
+            return read_events(data + b"\n")[0], len(data)
         return events, taken
