@@ -84,7 +84,7 @@ class Host:
             self.process.stdin.write(bootstrap.script(self.nonce, python, env or {}))
             self.noise, self.python, self.executable = self._python(self.process.stdout)
             if self.python < "3.8" and self.python[:3] != "3.1":
-                raise NotStarted(self.noise + self.python, self.process)
+                raise NotStarted(f"{self.noise}POTATO-{self.nonce}-PY {self.python} {self.executable}\n", self.process)
             self.channel = Channel(self.process.stdout.fileno(), self.process.stdin.fileno())
             self._stderr: list[bytes] = []
             self._reader = threading.Thread(target=self._read_stderr, daemon=True)

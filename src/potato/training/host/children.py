@@ -51,22 +51,23 @@ def run(
     One that cannot be killed, because a driver hangs, is left behind. `on_line` gets each line of stdout; `holding`
     are descriptors that it inherits. Raises `OSError` where it cannot be started, `ChannelClosed`.
     """
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=None if env is None else dict(env),
-        cwd=cwd or session.remote_dir,
-        start_new_session=True,
-        pass_fds=tuple(holding),
-        bufsize=0,
-    )
+    with session.hangup.starting:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if env is None else dict(env),
+            cwd=cwd or session.remote_dir,
+            start_new_session=True,
+            pass_fds=tuple(holding),
+            bufsize=0,
+        )
 
-    def end() -> None:
-        _kill(child)
+        def end() -> None:
+            _kill(child)
 
-    session.hangup.on_leaving(end)
+        session.hangup.on_leaving(end)
     try:
         return _Follower(session, child, doing, on_line).follow(limit_s)
     finally:

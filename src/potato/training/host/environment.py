@@ -76,9 +76,9 @@ class Environment:
 
     def look(self) -> None:
         """Raise what `make` would for want of a module."""
-        if importlib.util.find_spec("venv") is None and importlib.util.find_spec("virtualenv") is None:
+        if not (_is_there("venv") or _is_there("virtualenv")):
             raise _no_venv("No module named venv")
-        if importlib.util.find_spec("ensurepip") is None and importlib.util.find_spec("pip") is None:
+        if not (_is_there("ensurepip") or _is_there("pip")):
             raise _no_pip("No module named pip")
 
     def is_whole(self) -> bool:
@@ -103,7 +103,7 @@ class Environment:
         venv cannot."""
         self._say("making a virtual environment")
         bare, full = ["venv", "--without-pip"], ["venv"]
-        ways = [bare, full] if importlib.util.find_spec("pip") else [full, bare]
+        ways = [bare, full] if _is_there("pip") else [full, bare]
         said = ""
         for way in [*ways, ["virtualenv"]]:
             command = [sys.executable, "-m", *way, "--system-site-packages", self._folder]
@@ -185,6 +185,12 @@ def last_words(done: Done) -> str:
     lines = [line.strip() for line in (done.out + "\n" + done.err).splitlines() if line.strip()]
     errors = [re.sub(r"^ERROR: ", "", line) for line in lines if line.startswith("ERROR: ")]
     return "; ".join((errors or lines)[-3:])[:1000] or "pip said nothing"
+
+
+def _is_there(module: str) -> bool:
+    """Whether this interpreter has it; a folder that was emptied is no module."""
+    found = importlib.util.find_spec(module)
+    return found is not None and found.origin is not None
 
 
 def _names(path: str) -> List[str]:

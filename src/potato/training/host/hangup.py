@@ -4,10 +4,11 @@ import os
 import select
 import signal
 import threading
-from typing import Callable, List
+from typing import Callable, List, NoReturn
 
 GONE = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_STARTING_S = 0.5
 
 
 class Hangup:
@@ -21,12 +22,16 @@ class Hangup:
         self._descriptor = descriptor
         self._leaving: List[Callable[[], None]] = []
         self._once = threading.Lock()
+        self._told, self._tell = os.pipe()
+        self.starting = threading.Lock()
+        """Held while a child is started, so that none is born between the last look and the end."""
 
     def watch(self) -> None:
         """Begin. Called from the main thread."""
         threading.Thread(target=self._wait, name="hangup", daemon=True).start()
         for number in SIGNALS:
-            signal.signal(number, lambda number, frame: self.leave())
+            # By way of the thread: the handler may interrupt anything, the start of a child as well.
+            signal.signal(number, lambda number, frame: os.write(self._tell, b"\0") and None)
 
     def on_leaving(self, call: Callable[[], None]) -> None:
         """Call this before leaving."""
@@ -36,18 +41,20 @@ class Hangup:
         """Do not call it any more."""
         self._leaving.remove(call)
 
-    def leave(self) -> None:
+    def leave(self) -> NoReturn:
         """End this program."""
-        if self._once.acquire(blocking=False):
-            try:
-                for call in list(self._leaving):
-                    call()
-            finally:
-                os._exit(0)
+        self._once.acquire()  # for good: whoever comes second waits for the end
+        try:
+            self.starting.acquire(timeout=_STARTING_S)
+            for call in list(self._leaving):
+                call()
+        finally:
+            os._exit(0)
 
     def _wait(self) -> None:
         poll = select.poll()
         poll.register(self._descriptor, getattr(select, "POLLRDHUP", 0))
-        while not any(event & GONE for _, event in poll.poll()):
+        poll.register(self._told, select.POLLIN)
+        while not any(event & GONE or descriptor == self._told for descriptor, event in poll.poll()):
             pass
         self.leave()

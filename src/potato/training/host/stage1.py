@@ -8,6 +8,7 @@ import sys
 sys.path[:] = [entry for entry in sys.path if entry not in ("", ".")]  # a random.py in the home is not Python's
 
 import errno  # noqa: E402
+import hashlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
 import shutil  # noqa: E402
@@ -69,23 +70,31 @@ def fetch(source, target):
 
 def is_whole(root):
     # type: (str) -> bool
-    """Whether a copy is as it was unpacked: some sites delete what was not read for a while."""
+    """Whether a copy is as it was unpacked: a machine that lost its power may have kept half of a file, and some sites
+    delete what was not read for a while."""
     try:
-        with open(os.path.join(root, ".size")) as file:
-            return int(file.read()) == size(root)
-    except (OSError, ValueError):
+        with open(os.path.join(root, ".sha256")) as file:
+            return file.read() == digest(root)
+    except OSError:
         return False
 
 
-def size(root):
-    # type: (str) -> int
-    found = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
-    return sum(os.path.getsize(path) for path in found if path.endswith(".py"))
+def digest(root):
+    # type: (str) -> str
+    found = hashlib.sha256()
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    found.update(os.fsencode(os.path.relpath(path, root)) + b"\0" + file.read() + b"\0")
+    return found.hexdigest()
 
 
 def unpack(packed, root):
     # type: (bytes, str) -> None
-    """Unpack the code beside, flush it, and put it at its place."""
+    """Unpack the code beside, and put it at its place."""
     import io
     import tarfile
 
@@ -95,7 +104,7 @@ def unpack(packed, root):
             for member in tar:
                 if member.isfile():
                     place(os.path.join(beside, member.name), tar.extractfile(member).read())  # type: ignore[union-attr]
-        place(os.path.join(beside, ".size"), b"%d" % size(beside))
+        place(os.path.join(beside, ".sha256"), digest(beside).encode("ascii"))
         shutil.rmtree(root, ignore_errors=True)  # broken, or not there
         try:
             os.rename(beside, root)
@@ -111,8 +120,6 @@ def place(path, data):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def receive(source):
