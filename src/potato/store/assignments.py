@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select, tuple_
 
 from potato.store.clock import to_text
-from potato.store.facts import tally
+from potato.store.facts import counted, tally
 from potato.store.items import VISIBLE, visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, Standing, State, settle
@@ -89,7 +89,9 @@ _WINDOW = (
 _PROBE = select(_WINDOW.c.item).where(_unmet(_WINDOW.c.item))
 _ANY_WANTED = select(exists().where(wanted.c.item <= visible()))
 _HELD_BY_OTHERS = select(func.count()).where(assignments.c.state == State.OPEN.value)
-_PROGRESS = select(users.c.done, users.c.skipped).where(users.c.id == bindparam("who"))
+_PROGRESS = select(users.c.done, users.c.skipped, counted(ITEMS_DONE), counted(VISIBLE)).where(
+    users.c.id == bindparam("who")
+)
 _PLACE = select(assignments.c.at).where(assignments.c.item == bindparam("item"), assignments.c.user == bindparam("who"))
 
 
@@ -145,8 +147,7 @@ def was_given(conn: Connection, user: int, item: int) -> bool:
 
 def progress(conn: Connection, user: int) -> Progress:
     """How far `user` and the project are, from what is counted as it happens."""
-    done, skipped = conn.execute(_PROGRESS, {"who": user}).one()
-    return Progress(done, skipped, tally(conn, ITEMS_DONE), tally(conn, VISIBLE))
+    return Progress(*conn.execute(_PROGRESS, {"who": user}).one())
 
 
 def _sweep(conn: Connection, now: str, rules: Rules) -> None:

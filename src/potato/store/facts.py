@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from potato.store.tables import facts, tallies
 
@@ -33,6 +33,12 @@ def put(conn: Connection, name: str, value: Any) -> None:
 def tally(conn: Connection, name: str) -> int:
     """A counted number; 0 where nothing was counted yet."""
     return conn.execute(_TALLY, {"wanted": name}).scalar() or 0
+
+
+def counted(name: str) -> ColumnElement[int]:
+    """A counted number within a query; 0 where nothing was counted yet."""
+    value = select(tallies.c.value).where(tallies.c.name == name).scalar_subquery()
+    return func.coalesce(value, 0)
 
 
 def count(conn: Connection, name: str, more: int) -> None:
