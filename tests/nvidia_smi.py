@@ -93,3 +93,51 @@ def program(*gpus: Gpu, said: str = "", code: int = 0, stuck: float = 0) -> str:
     """Its text: `stuck` seconds go by, then it lists these GPUs, says `said` on stdout, and ends with `code`."""
     table = json.loads(json.dumps([gpu.fields() for gpu in gpus]))
     return _PROGRAM.format(python=PYTHON, gpus=table, said=said, code=code, stuck=stuck)
+
+
+TORCH = """
+import os
+
+__version__ = "2.4.0"
+
+
+class version:
+    cuda, hip = "12.1", None
+
+
+class cuda:
+    is_available = staticmethod(lambda: True)
+    device_count = staticmethod(lambda: len(os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")))
+    get_device_name = staticmethod(lambda number: "Tesla K40m")
+    get_device_capability = staticmethod(lambda number=0: (3, 5))
+    get_arch_list = staticmethod(lambda: ["sm_80", "sm_90"])
+    synchronize = staticmethod(lambda device=None: None)
+
+
+class backends:
+    mps = None
+
+
+class Ones:
+    def __mul__(self, other):
+        return self
+
+    def sum(self):
+        return self
+
+    def item(self):
+        return 16.0
+
+
+def ones(*sizes, device="cpu", **more):
+    shown = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")
+    if any(shown[int(device.partition(":")[2] or 0)].endswith(last) for last in {too_old}):
+        raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
+    return Ones()
+"""
+"""A stand-in for torch."""
+
+
+def torch(*too_old: Gpu) -> str:
+    """The text of `torch/__init__.py`: it computes on every GPU but these, which its kernels are too new for."""
+    return TORCH.replace("{too_old}", repr([gpu.uuid[-2:] for gpu in too_old]))

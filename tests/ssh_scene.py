@@ -29,10 +29,19 @@ def settings(host: Host | str = ALIAS, **more: Any) -> dict[str, Any]:
     return {"type": "ssh", "host": alias, "python": PYTHON, "env": env, **more}
 
 
-def ssh_lab(folder: Path, backends: Mapping[str, Mapping[str, Any]], items: Any = 60, **training: Any) -> Lab:
-    """Items, all labelled, and these backends."""
+def ssh_lab(
+    folder: Path,
+    backends: Mapping[str, Mapping[str, Any]],
+    items: Any = 60,
+    labels: Mapping[str, str] | None = None,
+    **training: Any,
+) -> Lab:
+    """Items, with these labels or others, and these backends."""
     lab = Lab(folder, items, model_training={"backends": backends, "num_threads": 1, **training})
-    lab.label_alternately()
+    if labels is None:
+        lab.label_alternately()
+    else:
+        lab.label({item: labels[item] for item in lab.ids if item in labels})
     return lab
 
 

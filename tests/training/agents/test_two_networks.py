@@ -6,7 +6,6 @@ import json
 import socket
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ from conftest import minilm_folder
 from lab import wait_for
 from outward import WayOut, own_networks, way_out
 from potato.training.worker.launch import find_marked
+from raters import majority
 
-RATERS = 5
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 """As `num_threads: 1` has it on `local`: with another number of threads, sums are rounded otherwise."""
 
@@ -38,19 +37,10 @@ def labelled(reviews: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     def make(most: int | None = None) -> Any:
         rows = [json.loads(line) for line in (reviews / "reviews.jsonl").read_text("utf-8").splitlines()][:most]
-        lab = agent_lab(tmp_path / "lab", items=rows, labels=_signs(reviews), model_training={"num_threads": 1})
+        lab = agent_lab(tmp_path / "lab", items=rows, labels=majority(reviews), model_training={"num_threads": 1})
         return served(lab)
 
     return make
-
-
-def _signs(reviews: Path) -> dict[str, str]:
-    found = {}
-    for line in map(json.loads, (reviews / "ratings.jsonl").read_text("utf-8").splitlines()):
-        signs = Counter(rating > 0 for rating in line["ratings"][:RATERS] if rating)
-        if signs[True] != signs[False]:
-            found[line["id"]] = "positive" if signs[True] > signs[False] else "negative"
-    return found
 
 
 def _both_ways(server: Served, tmp_path: Path, trainer: str, **params: Any) -> list[dict[str, Any]]:
