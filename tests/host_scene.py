@@ -199,6 +199,7 @@ class Failed(Exception):
     def __init__(self, answer: Mapping[str, Any]) -> None:
         super().__init__(answer["error"])
         self.code, self.error, self.hint = answer["code"], answer["error"], answer.get("hint", "")
+        self.answer = answer
 
 
 __all__ = ["ChannelClosed", "Failed", "Host", "NotStarted", "asks", "code"]

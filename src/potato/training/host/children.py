@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import subprocess
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -151,5 +152,7 @@ def _kill(child: "subprocess.Popen[bytes]") -> None:
         return
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    with suppress(subprocess.TimeoutExpired):
+    try:
         child.wait(_KILLED_S)
+    except subprocess.TimeoutExpired:
+        threading.Thread(target=child.wait, name="abandoned", daemon=True).start()

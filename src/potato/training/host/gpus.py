@@ -60,7 +60,8 @@ def _tried(session: Session, call: Mapping[str, Any], seen: Seen) -> Tuple[Seen,
     python = call.get("python")
     if not python or not seen.gpus:
         return seen, ""
-    tried = kernels.try_out(session, os.path.expanduser(str(python)), seen.gpus)
+    limit_s = float(call.get("torch_limit_s") or kernels.LIMIT_S)
+    tried = kernels.try_out(session, os.path.expanduser(str(python)), seen.gpus, limit_s)
     return Seen([tried.mark(gpu) for gpu in seen.gpus], seen.reason), tried.detail
 
 
