@@ -31,11 +31,13 @@ class Item:
     text: str
     split: str
     targets: dict[str, Any] = field(default_factory=dict)
+    media: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
 
     def line(self) -> str:
         """Its line in the bundle."""
         votes = {scheme: [[answer, 1]] for scheme, answer in self.targets.items()}
-        record = {"id": self.id, "text": self.text, "media": {}, "fields": {}}
+        record = {"id": self.id, "text": self.text, "media": self.media, "fields": self.fields}
         if self.split != "predict":
             record.update(targets=self.targets, votes=votes, annotators=dict.fromkeys(self.targets, 1))
         return json.dumps(record, ensure_ascii=False) + "\n"
@@ -67,7 +69,8 @@ def _classes(items: Iterable[Item], scheme: str, labels: list[str]) -> list[str]
     for item in items:
         if item.split == "train" and scheme in item.targets:
             target = item.targets[scheme]
-            used.update(target if isinstance(target, list) else [str(target)])
+            parts = target if isinstance(target, list) else [str(target)]
+            used.update(part["label"] if isinstance(part, dict) else part for part in parts)
     return [label for label in labels if label in used]
 
 
@@ -94,6 +97,7 @@ def task(folder: Path, scheme: str, info: TrainerInfo, *, seed: int = 0, device:
         progress=lambda *event: events.append(("progress", *event)),
         metric=lambda split, name, value, step, **more: events.append(("metric", split, name, value, step)),
         log=lambda level, msg: events.append(("log", level, msg)),
+        media_dir=bundle.media_dir,
     )
     made.events = events  # type: ignore[attr-defined]
     return made

@@ -31,6 +31,7 @@ class CorpusItem(NamedTuple):
     text: str
     fields: dict[str, Any]
     group: str
+    image: str | None = None
 
 
 def count_labels(connection: Connection, schemes: Sequence[str]) -> int:
@@ -77,7 +78,7 @@ def groups(connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
 
 def all_items(connection: Connection) -> Iterator[CorpusItem]:
     """Every item, in the order of the data files, streamed; what an unfinished load has added is left out."""
-    columns = (items.c.seq, items.c.id, items.c.text, items.c.fields, items.c.grp)
+    columns = (items.c.seq, items.c.id, items.c.text, items.c.fields, items.c.grp, items.c.image)
     query = select(*columns).where(items.c.seq <= visible()).order_by(items.c.seq)
     for row in connection.execute(query.execution_options(yield_per=_PIECE)):
-        yield CorpusItem(row.seq, row.id, row.text, row.fields, row.grp)
+        yield CorpusItem(row.seq, row.id, row.text, row.fields, row.grp, row.image)

@@ -19,6 +19,7 @@ from potato.store import Connection, Database, corpus
 from potato.store.corpus import CorpusItem
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import Gathered, gather
+from potato.training.bundle.media import Images, reads_images
 from potato.training.bundle.warnings import warnings_of
 from potato.training.contract.bundle import FORMAT, SPLITS
 from potato.training.contract.files import sha256_file, sync_folder, write_json
@@ -37,6 +38,7 @@ class Built:
     trained: dict[str, set[str]] = field(default_factory=dict)
     answers: dict[str, dict[str, list[Answer]]] = field(default_factory=dict)
     skipped: int = 0
+    images: Images | None = None
 
 
 def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequence[str], folder: Path) -> Built:
@@ -49,10 +51,13 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
     beside.mkdir(parents=True)
     with database.read() as connection:
         gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
-        built = _write_items(connection, project, gathered, beside)
+        images = Images(project, beside) if reads_images(info) else None
+        built = _write_items(connection, project, gathered, beside, images)
     for entry in gathered:
         require_enough(info, entry.scheme, built.answers[entry.scheme.name]["train"])
     built.warnings = warnings_of(project, gathered, built.answers, built.counts)
+    if images is not None and images.left_out:
+        built.warnings.append(f"{images.left_out} items were left out: their image is no file under task_dir")
     _write_manifest(project, gathered, built, beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.replace(folder)
@@ -60,8 +65,10 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
     return built
 
 
-def _write_items(connection: Connection, project: Project, gathered: Sequence[Gathered], folder: Path) -> Built:
-    built = Built()
+def _write_items(
+    connection: Connection, project: Project, gathered: Sequence[Gathered], folder: Path, images: Images | None
+) -> Built:
+    built = Built(images=images)
     for entry in gathered:
         built.trained[entry.scheme.name] = set()
         built.answers[entry.scheme.name] = {split: [] for split in SPLITS}
@@ -75,12 +82,16 @@ def _write_items(connection: Connection, project: Project, gathered: Sequence[Ga
             if item.seq in skipped and not answered:
                 built.skipped += 1
                 continue
+            to_predict = settings.writeback.include_unlabeled
+            media = _media(item, images) if targets or to_predict else {}
+            if media is None:
+                continue
             split = split_of(item.group, settings.split_seed, settings.splits)
             if targets:
-                _put(files, built, split, _labelled(item, targets, gathered))
+                _put(files, built, split, _labelled(item, media, targets, gathered))
                 _note(built, item, split, targets)
-            if settings.writeback.include_unlabeled and _is_to_predict(targets, split, gathered):
-                _put(files, built, "predict", _plain(item))
+            if to_predict and _is_to_predict(targets, split, gathered):
+                _put(files, built, "predict", _plain(item, media))
         for file in files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -106,27 +117,39 @@ def _note(built: Built, item: CorpusItem, split: str, targets: dict[str, Answer]
             built.trained[name].add(item.group)
 
 
-def _plain(item: CorpusItem) -> dict[str, Any]:
-    return {"id": item.id, "text": item.text, "media": {}, "fields": item.fields}
+def _media(item: CorpusItem, images: Images | None) -> dict[str, str] | None:
+    """The item's files in the bundle; None where its image is wanted and not there."""
+    if images is None:
+        return {}
+    name = images.put(item.image)
+    return None if name is None else {"image": name}
 
 
-def _labelled(item: CorpusItem, targets: dict[str, Answer], gathered: Sequence[Gathered]) -> dict[str, Any]:
+def _plain(item: CorpusItem, media: dict[str, str]) -> dict[str, Any]:
+    return {"id": item.id, "text": item.text, "media": media, "fields": item.fields}
+
+
+def _labelled(
+    item: CorpusItem, media: dict[str, str], targets: dict[str, Answer], gathered: Sequence[Gathered]
+) -> dict[str, Any]:
     votes = {entry.scheme.name: entry.votes[item.seq] for entry in gathered if item.seq in entry.votes}
     annotators = {name: sum(count for _, count in pairs) for name, pairs in votes.items()}
-    return {**_plain(item), "targets": targets, "votes": votes, "annotators": annotators}
+    return {**_plain(item, media), "targets": targets, "votes": votes, "annotators": annotators}
 
 
 def _write_manifest(project: Project, gathered: Sequence[Gathered], built: Built, folder: Path) -> None:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "project": project.config.annotation_task_name,
-        "modality": "text",
+        "modality": "text" if built.images is None else "image",
         "schemas": {entry.scheme.name: _schema(entry, built) for entry in gathered},
         "splits": built.counts,
         "counts": {entry.scheme.name: _counts(entry, built) for entry in gathered} | {"skipped_items": built.skipped},
         "warnings": built.warnings,
     }
-    built.digest = manifest["digest"] = digest_of(folder, (f"{split}.jsonl" for split in SPLITS), manifest)
+    media = built.images.files() if built.images is not None else []
+    files = [*(f"{split}.jsonl" for split in SPLITS), *media]
+    built.digest = manifest["digest"] = digest_of(folder, files, manifest)
     write_json(str(folder / "manifest.json"), manifest)
 
 

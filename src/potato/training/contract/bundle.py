@@ -94,6 +94,7 @@ class Bundle:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise BundleError("the bundle's %s cannot be read at line %d: %s" % (path, number, error)) from error
 
-    def media_path(self, item: BundleItem, kind: str) -> str:
-        """The absolute path of an item's `image` or `audio` file."""
-        return os.path.join(self.folder, "media", item.media[kind])
+    @property
+    def media_dir(self) -> str:
+        """The folder of the files that items' `media` name."""
+        return os.path.join(self.folder, "media")

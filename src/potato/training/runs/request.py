@@ -9,6 +9,7 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.training.backends import UnknownBackend, backend_type
+from potato.training.bundle.media import reads_project
 from potato.training.trainers import registry
 from potato.training.trainers.base import ParamError, TrainerInfo
 
@@ -104,8 +105,11 @@ def _fits_schemas(project: Project, info: TrainerInfo, schemas: Sequence[str]) -
                 f"trainer '{info.name}' does not fit scheme '{name}': it learns {', '.join(info.kinds)} schemes, "
                 f"and this one is {kind}"
             )
-    if "text" not in info.modalities:
-        raise TrainerDoesNotFit(f"trainer '{info.name}' learns from {', '.join(info.modalities)}, not from text")
+    if not reads_project(info, project):
+        raise TrainerDoesNotFit(
+            f"trainer '{info.name}' learns from {' and '.join(f'{name}s' for name in info.modalities)}, "
+            "which the project's items do not have"
+        )
 
 
 def _fits_backend(project: Project, info: TrainerInfo, name: str) -> str:

@@ -153,7 +153,8 @@ class Task:
     `train` and `val` hold items that have a target for the scheme. `params` are parsed: every one is there.
     `progress(phase, current, total)`, `metric(split, name, value, step, ...)` and `log(level, msg)` append events;
     `should_stop` is looked at every few steps. `device` is resolved: `cpu`, `cuda:N` or `mps`. `artifact_dir` is a
-    folder for the trainer's own use while it fits, deleted afterwards.
+    folder for the trainer's own use while it fits, deleted afterwards; `media_dir` is where the files are that items'
+    `media` name.
     """
 
     schema: SchemaInfo
@@ -171,6 +172,7 @@ class Task:
     progress: Callable[[str, int, int], None]
     metric: Callable[..., None]
     log: Callable[[str, str], None]
+    media_dir: str = ""
 
     def check_stop(self) -> None:
         """Raise `Cancelled` when the run is to stop."""

@@ -13,6 +13,7 @@ from potato.training.trainers.base import Model, Param, Requirement, Task, Train
 from potato.training.trainers.hf import base_model, quantization
 from potato.training.trainers.hf.batches import Halving, batched, mapped
 from potato.training.trainers.hf.causal import Causal
+from potato.training.trainers.hf.classification import CLASS_WEIGHT
 from potato.training.trainers.hf.forks import Tree
 from potato.training.trainers.hf.loop import Evaluation, Loop, params
 from potato.training.trainers.hf.prompts import Prompts
@@ -52,13 +53,7 @@ _PARAMS = (
     Param("chat", "bool", True, "Ask in the base model's chat template, where it has one."),
     Param("max_length", "int", 512, "Tokens of prompt and answer together; a longer text is cut off.", 32, 32768),
     Param("max_new_tokens", "int", 128, "Free text: tokens of an answer, at most.", 1, 4096),
-    Param(
-        "class_weight",
-        "choice",
-        "balanced",
-        "`balanced` counts rare labels as much as common ones; `none` counts every item alike.",
-        choices=("balanced", "none"),
-    ),
+    CLASS_WEIGHT,
     *params("5e-4", batch_size=8),
     Param("lora_rank", "int", 16, "Width of the adapter's matrices.", 1, 512),
     Param("lora_dropout", "float", 0.05, "Share of the adapter's inputs left out at random while training.", 0, 0.9),

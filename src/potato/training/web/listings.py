@@ -6,8 +6,10 @@ import importlib.util
 from typing import Any
 
 from potato.project import Project
+from potato.schemes import Scheme
 from potato.store import Connection, predictions
 from potato.store.annotations import labelled_items
+from potato.training.bundle.media import reads_project
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo
 
@@ -29,7 +31,7 @@ def scheme_list(connection: Connection, project: Project) -> list[dict[str, Any]
             "description": scheme.description,
             "labels": scheme.label_names(),
             "labelled_items": counts.get(name, 0),
-            "trainers": [info.name for info in infos if scheme.kind.value in info.kinds],
+            "trainers": [info.name for info in infos if _fits(info, scheme, project)],
             "writeback": name in project.config.model_training.writeback.schemas,
             "live_run": live.get(name),
         }
@@ -56,8 +58,12 @@ def _trainer(info: TrainerInfo, project: Project) -> dict[str, Any]:
         "fine_tunes": info.fine_tunes,
         "min_train_items": info.min_train_items,
         "params": [_param(param) for param in info.params],
-        "fits": [name for name, scheme in project.schemes.items() if scheme.kind.value in info.kinds],
+        "fits": [name for name, scheme in project.schemes.items() if _fits(info, scheme, project)],
     }
+
+
+def _fits(info: TrainerInfo, scheme: Scheme, project: Project) -> bool:
+    return scheme.kind.value in info.kinds and reads_project(info, project)
 
 
 def _param(param: Param) -> dict[str, Any]:

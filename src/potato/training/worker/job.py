@@ -119,6 +119,7 @@ class Job:
             progress=self._events.progress,
             metric=metric,
             log=self._events.log,
+            media_dir=bundle.media_dir,
         )
 
     def _labelled(self, bundle: Bundle, split: str, schema: str) -> List[BundleItem]:

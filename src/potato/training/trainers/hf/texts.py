@@ -34,6 +34,18 @@ class Texts:
         self._task.check_stop()
         return self.tokenizer.pad(list(tokens), return_tensors="pt").to(self._task.device)
 
+    def length(self, example: Tokens) -> int:
+        """How many tokens an example has."""
+        return length(example)
+
+    def save(self, folder: str) -> None:
+        """Write the tokenizer beside the model."""
+        self.tokenizer.save_pretrained(folder)
+
+    def facts(self) -> Dict[str, Any]:
+        """How much of a text is read."""
+        return {"max_length": self.longest}
+
     def say_what_is_cut(self, inputs: Iterable[Tokens]) -> None:
         """Log how many of the training texts are longer than what is read."""
         sizes = [length(tokens) for tokens in inputs]
