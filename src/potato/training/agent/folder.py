@@ -9,6 +9,7 @@ import signal
 import time
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from potato.training.contract import lease
 from potato.training.contract.files import write_atomic, write_json
 from potato.training.worker import launch, processes
 
@@ -29,7 +30,7 @@ class Attempt:
         self.path = path
         self.number = number
         self.lock = os.path.join(path, "keeper.lock")
-        self._lease = os.path.join(path, "lease")
+        self.lease_path = os.path.join(path, "lease")
         self._cancel = os.path.join(path, "cancel")
         self._keeper = os.path.join(path, "keeper.json")
         self._beat = os.path.join(path, "keeper.beat")
@@ -39,14 +40,13 @@ class Attempt:
     def make(self) -> None:
         """Make the folder and the lease."""
         os.makedirs(self.path, mode=_MODE, exist_ok=True)
-        os.close(os.open(self._lease, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(os.open(self.lease_path, os.O_WRONLY | os.O_CREAT, 0o600))
 
     # What the courier says
 
     def renew_lease(self) -> None:
-        """Tell the keeper that the server was reached. The file's time is a counter, no clock; setting it needs no
-        room on a full disk. Nothing happens where there is no keeper to tell yet."""
-        _count_up(self._lease)
+        """Tell the keeper that the server was reached; nothing happens where there is no keeper to tell yet."""
+        lease.count_up(self.lease_path)
 
     def ask_cancel(self, reason: str) -> None:
         """Tell the keeper to end the worker; the first reason stays."""
@@ -72,17 +72,13 @@ class Attempt:
 
     def beat(self) -> None:
         """Called by the keeper now and then: another machine that shares this folder sees that it lives."""
-        _count_up(self._beat)
+        lease.count_up(self._beat)
 
     def note_end(self, record: Mapping[str, Any]) -> None:
         """How the attempt ended."""
         write_json(self._ended, record)
 
     # What both read
-
-    def lease(self) -> Optional[int]:
-        """The lease's count; None where there is none."""
-        return _count(self._lease)
 
     def cancel_reason(self) -> Optional[str]:
         """Why the worker is to end, once somebody asked."""
@@ -107,7 +103,7 @@ class Attempt:
 
     def _beats(self) -> bool:
         """Whether the keeper's count went on within `BEATS_S`, by this process's own clock."""
-        count, now = _count(self._beat), time.monotonic()
+        count, now = lease.count(self._beat), time.monotonic()
         if self._heard[0] != count or not self._heard[1]:
             self._heard = (count, now)
         return now - self._heard[1] < BEATS_S
@@ -193,21 +189,6 @@ def unfinished(workdir: str, backend: str) -> List[JobFolder]:
         if order is not None and (order.get("backend"), order.get("host")) == (backend, platform.node()):
             found.append(folder)
     return found
-
-
-def _count(path: str) -> Optional[int]:
-    """A file's time, as a counter; None where there is no file."""
-    try:
-        return int(os.stat(path).st_mtime)
-    except FileNotFoundError:
-        return None
-
-
-def _count_up(path: str) -> None:
-    """Add one, where there is a file."""
-    count = _count(path)
-    if count is not None:
-        os.utime(path, (count + 1, count + 1))
 
 
 def read_json(path: str) -> Optional[Dict[str, Any]]:

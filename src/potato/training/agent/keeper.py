@@ -19,29 +19,15 @@ from potato.training.agent import workers
 from potato.training.agent.folder import Attempt, JobFolder
 from potato.training.agent.workers import POLL_S, Worker
 from potato.training.contract.exits import Exit
+from potato.training.contract.lease import Lease
 from potato.training.contract.spec import Spec
 
 BEAT_S = 5.0
 STOPPED = "stopped"
 CANCELLED = "cancelled"
 LOST = "the server was out of reach"
-
-
-class Lease:
-    """Whether the courier still renews the lease, by this process's own monotonic clock alone."""
-
-    def __init__(self, attempt: Attempt, give_up_s: float) -> None:
-        self._attempt = attempt
-        self._give_up_s = give_up_s
-        self._seen = attempt.lease()
-        self._since = time.monotonic()
-
-    def ran_out(self) -> bool:
-        """Whether nobody renewed it for `give_up_s`."""
-        count, now = self._attempt.lease(), time.monotonic()
-        if count != self._seen:
-            self._seen, self._since = count, now
-        return now - self._since > self._give_up_s
+LATER_S = 5.0
+"""A worker that nobody looks after any more ends itself so much later than its keeper would have had it ended."""
 
 
 class Keeper:
@@ -53,7 +39,8 @@ class Keeper:
         self._order = order
         self._job: Mapping[str, Any] = order["job"]
         self._grace = float(self._job.get("grace_seconds", 20.0))
-        self._lease = Lease(attempt, _patience(self._job))
+        self._patience = _patience(self._job)
+        self._lease = Lease(attempt.lease_path, self._patience)
         self._told = False
 
     def tell(self, signal_number: int, frame: Any) -> None:
@@ -134,6 +121,8 @@ class Keeper:
             device=str(job.get("device") or "auto"),
             num_threads=job.get("num_threads"),
             grace_seconds=self._grace,
+            lease=self._attempt.lease_path,
+            lease_s=self._patience + self._grace + LATER_S,
         )
 
 

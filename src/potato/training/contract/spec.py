@@ -19,7 +19,8 @@ class Spec:
 
     `schemas` are the schemes to train, in the project's order; `device` is `auto`, `cpu`, `cuda`, `cuda:N` or `mps`;
     `num_threads` None leaves the libraries' own number. The worker writes events, predictions and artifacts into
-    `work_dir`.
+    `work_dir`. Where `lease` names a file (see `contract.lease`), a worker for which nobody has renewed it for
+    `lease_s` seconds ends itself.
     """
 
     run_id: str
@@ -33,6 +34,8 @@ class Spec:
     num_threads: Optional[int] = None
     max_ram_mb: Optional[int] = None
     grace_seconds: float = 20.0
+    lease: Optional[str] = None
+    lease_s: Optional[float] = None
     version: int = VERSION
 
     def write(self, path: str) -> None:
@@ -52,6 +55,8 @@ _TYPES: Dict[str, Any] = {
     "num_threads": (int, type(None)),
     "max_ram_mb": (int, type(None)),
     "grace_seconds": (int, float),
+    "lease": (str, type(None)),
+    "lease_s": (int, float, type(None)),
     "version": int,
 }
 

@@ -13,8 +13,10 @@ from typing import List, Optional
 from potato.training.contract.events import EventWriter
 from potato.training.contract.exits import Exit
 from potato.training.contract.files import write_atomic
+from potato.training.contract.lease import Lease
 from potato.training.contract.spec import Spec, SpecError, read_spec
 from potato.training.worker.stop import Stop
+from potato.training.worker.watch import Watch
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -43,8 +45,11 @@ def main(arguments: Optional[List[str]] = None) -> int:
     os.makedirs(folder, exist_ok=True)
     events = EventWriter(os.path.join(folder, "events.jsonl"))
     events.status("starting", "starting the worker")
-    code = _work(spec, folder, events, stop)
+    lease = Lease(spec.lease, spec.lease_s) if spec.lease and spec.lease_s else None
+    with Watch(lease, spec.grace_seconds, lambda text: events.log("warning", text)) as watch:
+        code = _work(spec, folder, events, stop)
     _leave(folder, events, code)
+    watch.end_rest()
     return code
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -36,6 +37,9 @@ def happen(task, at):
                 time.sleep(0.05)
             except Exception:
                 task.log("info", "swallowed")
+    if does == "wait_ignoring":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        subprocess.check_call(["sleep", "600"])  # which ignores it too
     if does == "leave_children":
         program = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
         for own_session in (False, True):
