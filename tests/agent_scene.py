@@ -19,6 +19,7 @@ import uvicorn
 
 from lab import Lab, wait_for
 from potato.app import create_app
+from potato.tasks import TaskRunner
 from potato.training.agents.tokens import register
 from potato.training.backends import agent as backend
 from potato.training.runs.notifier import Notifier
@@ -185,13 +186,20 @@ def token_for(lab: Lab) -> str:
     return register(lab.project, BACKEND)
 
 
-def serve(folder: Path, port: int, **offered: Any) -> None:
-    """Serve the lab in `folder` until stdin ends. `offered` stands in each job that an agent gets, such as
-    `give_up_s`."""
+def serve(folder: Path, port: int, tasks: str = "potato.tasks", **offered: Any) -> None:
+    """Serve the lab in `folder` until stdin ends. `tasks` is the module that does the long work. `offered` stands in
+    each job that an agent gets, such as `give_up_s`; a text names another field of the job."""
     offer = backend.offer
-    backend.offer = lambda *args, **more: {**offer(*args, **more), **offered}
-    notifier = Notifier()
-    app = create_app(Lab.again(folder).project, notifier=notifier)
+
+    def offer_otherwise(*args: Any, **more: Any) -> dict[str, Any]:
+        job = offer(*args, **more)
+        return {**job, **{name: job.get(value, value) for name, value in offered.items()}}
+
+    backend.offer = offer_otherwise
+    notifier, project = Notifier(), Lab.again(folder).project
+    runner = TaskRunner(project, tasks)
+    runner.start()
+    app = create_app(project, notifier=notifier, tasks=runner)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
 
     def end_with_stdin() -> None:
@@ -201,6 +209,7 @@ def serve(folder: Path, port: int, **offered: Any) -> None:
 
     threading.Thread(target=end_with_stdin, daemon=True).start()
     server.run()
+    runner.close()
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ class Agent:
     def _take_leave(self) -> None:
         """Tell the server that nobody waits for work here any more. A job that it has given to this agent meanwhile,
         whose answer was never read, ends as stopped. A server that cannot be told will notice by itself."""
-        if not self._contact.ever or unfinished(self._settings.workdir, self._settings.backend):
+        if self._patience.away_for() or unfinished(self._settings.workdir, self._settings.backend):
             return
         self._client.limit_s = self._settings.timing.farewell
         with contextlib.suppress(Unreachable, Refused, NotUnderstood):
