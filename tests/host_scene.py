@@ -93,6 +93,7 @@ class Host:
             self.greeting = self.call("hello") if hello else {}
         except BaseException:
             self.close()
+            print(self.stderr())
             raise
 
     def _python(self, output: BinaryIO) -> tuple[str, str, str]:
@@ -169,7 +170,7 @@ class Host:
 
     def stderr(self) -> str:
         """What came on stderr so far."""
-        return b"".join(self._stderr).decode("utf-8", "replace")
+        return b"".join(getattr(self, "_stderr", [])).decode("utf-8", "replace")
 
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
