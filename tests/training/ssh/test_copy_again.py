@@ -69,3 +69,11 @@ def settled(lab: Scene, run_id: str) -> Run:
     """The run, once no copy of its model is going."""
     run: Run = wait_for(lambda: (found := lab.supervisor.get(run_id)).step == "" and found, 60)
     return run
+
+
+def test_a_cancel_during_the_copy_leaves_nothing_there(lab: Scene, host: Host) -> None:
+    run_id = lab.submit(weights=1, weights_mb=20)
+    wait_for(lambda: lab.supervisor.get(run_id).step.startswith("copying the model from slow: "), 60)
+    lab.supervisor.cancel(run_id)
+    assert lab.finished(run_id).state is State.CANCELLED
+    wait_for(lambda: jobs_there(host) == [] and host.there.processes() == {}, 60)

@@ -15,7 +15,7 @@ def greeting(session: Session, hello: Mapping[str, Any]) -> list[str]:
     """Lines for a log or a check: the machine and its Python first, then what may matter."""
     node = clean(hello.get("host"), 255)
     there = f" (the machine {node})" if node and node != session.host else ""
-    told = [f"{session.host}{there}: Python {session.version}, {session.executable}"]
+    told = [f"{session.host}{there}: Python {session.version}, {clean(session.executable)}"]
     if session.noise:
         shown = " / ".join(lines(session.noise, 200, 5)) or "characters that cannot be shown"
         told.append(

@@ -126,7 +126,7 @@ class SshBackend:
         answer = session.call("environment", progress, packages=list(self.settings.packages))
         if answer.get("made"):
             notes.say(f"made a virtual environment with {', '.join(self.settings.packages)}")
-        return clean(answer.get("python"), 4000)
+        return str(answer.get("python"))  # goes back there as it came
 
     def _destination(self) -> Destination:
         settings = self.settings

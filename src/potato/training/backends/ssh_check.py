@@ -70,7 +70,7 @@ class SshCheck:
         self.lines.append(f"{remote_dir} can be written, {hello.get('free_mb')} MB free")
         self.details |= {
             "python": session.version,
-            "executable": session.executable,
+            "executable": clean(session.executable, 1000),
             "noise": clean(session.noise, 2000),
             "remote_dir": remote_dir,
             **{name: clean(hello.get(name), 300) for name in ("user", "os")},
@@ -89,10 +89,10 @@ class SshCheck:
         if not packages:
             return None
         answer = session.call("environment", packages=packages, look=True)
-        python = clean(answer["python"], 4000) if answer.get("python") else None
+        python = str(answer["python"]) if answer.get("python") else None
         there = "is there" if python else "will be made by the first run; venv and pip are there"
         self.lines.append(f"the virtual environment with {', '.join(packages)} {there}")
-        self.details["environment"] = python
+        self.details["environment"] = None if python is None else clean(python, 1000)
         return python
 
     def _gpus(self, session: Session, python: str) -> Mapping[str, Any]:
@@ -132,7 +132,9 @@ class SshCheck:
         self.details["torch"] = clean(probe["torch"], 60) if probe.get("torch") else None
         self.lines += [line for entry in asked for line in trainer_lines(entry)]
         if not asked:
-            self.lines.append(f"the trainer '{self._trainer}' is not installed for {python or session.executable}")
+            self.lines.append(
+                f"the trainer '{self._trainer}' is not installed for {clean(python or session.executable)}"
+            )
         if self._backend.settings.packages and python is None:
             self.lines.append("what is missing may come with the virtual environment's packages")
             return True

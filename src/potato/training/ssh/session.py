@@ -42,7 +42,8 @@ Progress = Callable[[Mapping[str, Any]], None]
 class Session:
     """Opened by `open`. `end` may be called from any thread, and makes whatever waits here raise `Lost`.
 
-    `version` and `executable` are the Python's that answers; `noise` is what the login shell printed.
+    `version` and `executable` are the Python's that answers, the latter as the host said it; `noise` is what the login
+    shell printed.
     """
 
     def __init__(self, destination: Destination, timing: SshTiming, heard: Heard = lambda line: None) -> None:
@@ -165,7 +166,7 @@ class Session:
         said, _ = self._until(process, shell, deadline, python=None)
         self.noise = said[:NOISE_BYTES].decode("utf-8", "replace").strip()
         _, line = self._until(process, python_line, deadline, python)
-        self._read_version(line.decode("utf-8", "replace"), python)
+        self._read_version(line.decode("utf-8", "surrogateescape"), python)
         self.channel = Channel(process.read_fd, process.write_fd, self._timing.silence)
 
     def _start(self) -> SshProcess:
@@ -208,10 +209,10 @@ class Session:
         if kind == bootstrap.NO_PYTHON:
             raise PythonNotFound(python, self.host)
         version, _, executable = rest.partition(" ")
-        self.version, self.executable = clean(version, 30), clean(executable, 1000)
+        self.version, self.executable = clean(version, 30), executable
         numbers = re.match(r"(\d+)\.(\d+)", version)
         if not numbers or (int(numbers.group(1)), int(numbers.group(2))) < OLDEST:
-            raise PythonTooOld(python, self.host, self.version, self.executable)
+            raise PythonTooOld(python, self.host, self.version, clean(executable))
 
     def _last_words(self) -> str:
         process = self._process
