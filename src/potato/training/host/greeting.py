@@ -8,6 +8,7 @@ import time
 from typing import Any, Dict, Mapping
 
 from potato.training.host.failures import CallFailed, is_full, of_disk
+from potato.training.host.lingering import lingering
 from potato.training.host.session import Session
 
 TRIAL = b"\0" * (64 << 10)
@@ -18,17 +19,18 @@ def hello(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
     """Facts about this machine and account. Raises `CallFailed`."""
     try_to_write(session.remote_dir)
     room = os.statvfs(session.remote_dir)
+    user = _user()
     return {
         "host": platform.node(),
         "python": platform.python_version(),
         "executable": sys.executable,
         "home": os.path.expanduser("~"),
         "remote_dir": session.remote_dir,
-        "user": _user(),
+        "user": user,
         "clock": time.time(),
         "free_mb": room.f_bavail * room.f_frsize >> 20,
         "os": platform.platform(),
-        "lingering": None,
+        "lingering": lingering(user),
     }
 
 
