@@ -16,7 +16,7 @@ from lab import Lab, use_fakes
 from machines import Account, Machine, lay
 from nvidia_smi import Gpu
 from potato.training.backends import open_backend
-from ssh_scene import REMOTE_DIR, settings, ssh_lab
+from ssh_scene import QUICK, REMOTE_DIR, error, scene, settings, ssh_lab
 from sshd import ALIAS, Host
 
 SMI = {"PATH": nvidia_smi.PATH}
@@ -89,3 +89,12 @@ def test_packages_are_looked_for_and_nothing_is_installed(checked: tuple[Lab, Ho
     assert report.ok, report.lines
     assert any("lonely will be made by the first run" in line for line in report.lines)
     assert not (host.home / REMOTE_DIR / "envs").exists()
+
+
+def test_a_host_that_always_hangs_up_before_a_run_begins_is_not_asked_for_ever(checked: tuple[Lab, Host]) -> None:
+    lab, host = checked
+    lay(host.home / nvidia_smi.FILE, "#!/bin/sh\nkill -9 $PPID\n")
+    with scene(lab, QUICK) as made:
+        failure = error(made.run("gpus"))
+        assert failure["message"].startswith(f"The connection to {ALIAS} was lost 4 times before the run began: ")
+    assert host.log_ins() == 4

@@ -31,10 +31,12 @@ class NoWord(PotatoError):
     code = "no_word"
     status = 504
 
-    def __init__(self, backend: str, seconds: float) -> None:
+    def __init__(
+        self, backend: str, seconds: float, what_to_do: str = "start the agent there, and the run again"
+    ) -> None:
         super().__init__(
             f"No word from the agent on {backend} for {seconds:g} seconds",
-            hint="its machine or network is gone, or it was killed; start the agent there, and the run again",
+            hint=f"its machine or network is gone, or it was killed; {what_to_do}",
         )
 
 

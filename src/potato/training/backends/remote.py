@@ -55,6 +55,19 @@ class ConnectionLost(PotatoError):
         )
 
 
+class LostTooOften(PotatoError):
+    """The connection never stood long enough for the run to begin."""
+
+    code = "connection_lost"
+    status = 504
+
+    def __init__(self, host: str, times: int, reason: str) -> None:
+        super().__init__(
+            f"The connection to {host} was lost {times} times before the run began: {reason}",
+            hint="something there ends it, or the network does; agent.log has what was said last",
+        )
+
+
 class Interrupted(Exception):
     """The server wants nothing more of this run's thread."""
 
@@ -224,7 +237,9 @@ class SshExecution:
         self._outage.failed(reason)
         if self._desk.assignment(self._job.run_id) is None:
             self._early_losses += 1
-        if self._outage.is_over_limit or self._early_losses > self._way.timing.tries:
+        if self._early_losses > self._way.timing.tries:
+            raise LostTooOften(self.host, self._early_losses, self._outage.reason)
+        if self._outage.is_over_limit:
             self._outcome = self._without_connection()
         elif self._over.wait(self._outage.pause()):
             raise Interrupted
@@ -296,9 +311,9 @@ class SshExecution:
         """What silence means: perhaps only that this connection is dead, unless the next is as silent."""
         self._silent_s += seconds
         limit = self._settings.heartbeat_timeout_s
-        return (
-            NoWord(self._way.name, limit) if self._silent_s >= limit else Lost(f"nothing came for {seconds:g} seconds")
-        )
+        if self._silent_s < limit:
+            return Lost(f"nothing came for {seconds:g} seconds")
+        return NoWord(self._way.name, limit, "agent.log has its last output; start the run again")
 
     def _answer(self, session: Session, door: Door, request: Any, body: bytes) -> None:
         asked = request if isinstance(request, dict) else {}
