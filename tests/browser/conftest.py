@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import site_scenes as scenes
@@ -63,9 +65,13 @@ class Live:
         return code
 
     def close(self) -> None:
-        """End the server if it is there."""
+        """End the server if it is there, and the workers, which outlive it."""
         if self._process is not None:
             self.stop()
+        for process in psutil.process_iter(["cmdline"]):
+            if any(f"{self.folder}{os.sep}" in argument for argument in process.info["cmdline"] or ()):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
 
     def log(self) -> str:
         """What the server has printed since it was last started."""

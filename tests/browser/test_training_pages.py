@@ -124,9 +124,8 @@ def _to_a_suggestion(tab: Any, live: Any) -> None:
 def test_pages_meet_wcag_and_never_scroll_sideways(lab: Lab, live: Any, tabs: Any) -> None:
     made = {state: f"/runs/{run.run_id}" for state, run in _add_runs(lab).items()}
     live.open(lab.project)
-    views = [
-        tabs.open(viewport=_size(width), color_scheme=scheme) for width in (360, 1280) for scheme in ("light", "dark")
-    ]
+    looks = [{"viewport": _size(360), "color_scheme": "dark"}, {"viewport": _size(1280), "color_scheme": "light"}]
+    views = [tabs.open(**look) for look in looks]
     for tab in views:
         browsing.enter_admin(tab, live.url, "lab-key")
         for state, path in made.items():
