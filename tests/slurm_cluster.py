@@ -38,6 +38,8 @@ SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge/socket,cred_expire=5
 CredType=cred/munge
+DebugFlags=NO_CONF_HASH
+FirstJobId={first}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -65,7 +67,7 @@ JobRequeue=1
 ReturnToService=2
 MinJobAge=300
 KillWait=3
-SlurmdTimeout=10
+SlurmdTimeout=15
 SlurmctldTimeout=10
 InactiveLimit=0
 MessageTimeout=5
@@ -146,12 +148,31 @@ class Cluster:
                 self.start_node(name)
         wait_for(self.answers, 60)
         self.cancel_all()
-        wait_for(lambda: self.idle() == set(NODES), 90)
+        if not self._rests(2):  # a node was drained, or given up and comes back by starting anew
+            for name in NODES:
+                self.run("scontrol", "update", f"nodename={name}", "state=resume", check=False)
+        if not self._rests(5):
+            for name in NODES:
+                self.kill(name)
+                self.start_node(name)
+                self.run("scontrol", "update", f"nodename={name}", "state=resume", check=False)
+            assert self._rests(90), self.run("sinfo", "-N", "-o", "%N %T %E")
+
+    def _rests(self, limit: float) -> bool:
+        """Wait until every node is idle; whether they are."""
+        end = time.monotonic() + limit
+        while self.idle() != set(NODES):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
 
     # Its parts
 
     def start_controller(self, *options: str) -> None:
-        """Start `slurmctld`; `-c` forgets every job."""
+        """Start `slurmctld`; `-c` forgets every job. It never gives a number again: a node would refuse that job."""
+        self._first += 1000
+        self.conf.write_text(self._config.format(first=self._first), "utf-8")
         self._spawn("slurmctld", "slurmctld", "-D", "-f", str(self.conf), *options)
 
     def start_node(self, name: str, lacks: Path | None = None) -> None:
@@ -254,8 +275,8 @@ class Cluster:
             f" Gres=gpu:{GPUS} Feature={name} State=UNKNOWN"
             for name, port in zip(NODES, ports[1:], strict=True)
         ]
-        text = CONFIG.format(host=host, controller=ports[0], folder=folder, nodes="\n".join(nodes))
-        self.conf.write_text(text, "utf-8")
+        self._first, known = 1, {"host": host, "controller": ports[0], "folder": folder, "nodes": "\n".join(nodes)}
+        self._config = CONFIG.format(**known, first="{first}")
         for number in range(GPUS):
             (folder / "dev" / f"gpu{number}").symlink_to("/dev/null")
         (folder / "gres.conf").write_text(f"Name=gpu File={folder}/dev/gpu[0-{GPUS - 1}]\n", "utf-8")

@@ -71,14 +71,14 @@ class Submitted:
             timing=AGENT,
             slurm=replace(settings, timing=timing),
         )
-        self._url = standin.url
+        self.standin = standin
         self._agents: list[tuple[Stop, threading.Thread]] = []
         self.go_on()
 
     def go_on(self) -> None:
         """Start an agent that works for this run."""
         stop = Stop()
-        clients = lambda: Client(HttpTransport(self._url, {}), TOKEN, BACKEND)  # noqa: E731
+        clients = lambda: Client(HttpTransport(self.standin.url, {}), TOKEN, BACKEND)  # noqa: E731
         agent = Agent(self._settings, clients, lambda line: None, stop)
         thread = threading.Thread(target=agent.run)
         thread.start()

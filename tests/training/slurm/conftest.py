@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import pytest
 
 import slurm_cluster
 from jobs import STRANGE
-from lab import wait_for
 from potato.training.worker import launch
 from slurm_cluster import Cluster
 from slurm_scene import Login
@@ -34,6 +34,14 @@ def cluster(session_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterat
     session_cluster.heal()
 
 
+def _left(cluster: Cluster) -> list[tuple[int, str, str, str]]:
+    """The jobs in the queue that do not go."""
+    end = time.monotonic() + 30
+    while (jobs := cluster.jobs()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return jobs
+
+
 @pytest.fixture
 def login(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
     """The login node. When the test is over, nothing of its runs may be in the queue or on the nodes."""
@@ -42,7 +50,8 @@ def login(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
         made = Login(folder, stack)
         try:
             yield made
-            wait_for(lambda: not cluster.jobs(), 60)
+            left = _left(cluster)
+            assert left == [], [left, *(one.log() for one in made.submitted)]
             assert [pid for one in made.submitted for pid in launch.find_marked(one.run_id)] == []
         finally:
             made.close()

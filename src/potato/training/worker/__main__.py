@@ -15,6 +15,8 @@ from potato.training.contract.exits import Exit
 from potato.training.contract.files import write_atomic
 from potato.training.contract.lease import Lease
 from potato.training.contract.spec import Spec, SpecError, read_spec
+from potato.training.worker import launch
+from potato.training.worker.launch import START
 from potato.training.worker.stop import Stop
 from potato.training.worker.watch import Watch
 
@@ -95,7 +97,10 @@ def _refuse(folder: str, message: str) -> int:
 
 
 def _end(code: int) -> None:
-    """Leave at once: a library's thread that never ends must not hold up a job that has."""
+    """Leave at once: a library's thread that never ends must not hold up a job that has. Nor does anything stay behind
+    that this worker started, where nobody else looks after that."""
+    if START in os.environ:
+        launch.kill_started(os.environ[START])
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

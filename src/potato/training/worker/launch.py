@@ -18,6 +18,8 @@ from potato.training.contract.spec import read_spec
 from potato.training.worker import processes
 
 MARK = "POTATO_RUN"
+START = "POTATO_START"
+"""Marks what belongs to one start of a worker that is no process of this machine's agent."""
 NICE = 10
 _POLL_S = 0.02
 
@@ -134,6 +136,12 @@ def find_marked(run_id: str) -> List[int]:
 def kill_marked(run_id: str) -> None:
     """SIGKILL whatever `find_marked` finds."""
     _kill(find_marked(run_id), signal.SIGKILL)
+
+
+def kill_started(start: str) -> None:
+    """SIGKILL whatever else carries the mark of this start."""
+    found = processes.marked("%s=%s" % (START, start))
+    _kill([process.pid for process in found if process.pid != os.getpid()], signal.SIGKILL)
 
 
 def _environment(env: Mapping[str, str], run_id: str) -> Dict[str, str]:

@@ -73,11 +73,11 @@ class Closing:
         since = max(self._since or 0.0, follower.grown_at)
         return time.monotonic() - since >= (min(limit, CANCELLED_S) if cancelled else limit)
 
-    def record(self, reason: Optional[str], doom: Optional[Failure]) -> Dict[str, Any]:
-        """The end record, with everything brought to where the courier looks for it. `reason` is why Potato ended the
-        job, `doom` why it was given up."""
+    def record(self, reason: Optional[str], doom: Optional[Failure], ours: bool) -> Dict[str, Any]:
+        """The end record, with everything brought to where the courier looks for it. `reason` is why the keeper ended
+        the job, `doom` why it was given up; `ours` tells whether Potato had SLURM end it at all."""
         self._follower.look(at_once=True)
-        found = self._evidence()
+        found = self._evidence(ours)
         judged = verdict.judge(found)
         if judged.keeps_record or (reason is not None and found.code == Exit.CANCELLED):
             self._follower.release()
@@ -100,18 +100,18 @@ class Closing:
     def _ran(self) -> bool:
         return self._note.ran or self._follower.start.number > 0
 
-    def _evidence(self) -> Evidence:
+    def _evidence(self, ours: bool) -> Evidence:
         follower, start = self._follower, self._follower.start
         final = follower.final
         return Evidence(
             job_id=self._note.job_id or 0,
             folder=self._folder,
-            code=None if follower.has_left else start.exit_code(),
+            code=None if follower.has_left and not follower.is_complete else start.exit_code(),
             final=final,
             whole=final is not None and start.has_predictions(final),
             lacks=start.lacks(follower.artifacts),
             failed="" if follower.has_left else start.failed(),
-            state=self._state,
+            state="" if ours else self._state,
             detail=self._detail,
             output=starts.tail(self._folder),
             printed=starts.last_line(self._folder, start),

@@ -46,14 +46,15 @@ class Follower:
         newest = starts.newest(self._folder)
         if newest > self.start.number:
             self._begin(newest)
-        if self.start.number and not self.has_left:
+        if self.start.number:
             self._copy_output()
             self._copy_events()
             self._complete = self._complete or self._find_all()
         self._due = time.monotonic() + self._every_s
 
     def leave(self) -> None:
-        """The present start is over, whatever still comes of it: the job is to be started again."""
+        """The job is to be started again: nothing more of the present start is taken, unless it comes to a whole
+        success before the next one begins."""
         self._left = self.start.number
         self._clear()
 
@@ -66,6 +67,11 @@ class Follower:
     def is_complete(self) -> bool:
         """Whether the worker has left its exit code, and everything that its final record announces."""
         return self._complete
+
+    @property
+    def has_succeeded(self) -> bool:
+        """Whether that is a success."""
+        return self._complete and is_success(self.final)
 
     def release(self) -> None:
         """Let the final record into the journal."""
@@ -93,9 +99,19 @@ class Follower:
                 self._record = line + b"\n"
                 break
             taken += len(line) + 1
-        self._journal.copy(data[:taken])
+        if self.has_left:
+            self._hold_back(data[:taken])
+        else:
+            self._journal.copy(data[:taken])
         if taken or self.final is not None:
             self.speaks, self.grown_at = True, time.monotonic()
+
+    def _hold_back(self, data: bytes) -> None:
+        """What comes of a start that was left waits for its success."""
+        if is_success(self.final):
+            self._record = data + self._record
+        else:
+            self._clear()
 
     def _take(self, line: bytes) -> None:
         event = decode(line)
@@ -105,6 +121,8 @@ class Follower:
             self.artifacts[str(event.fields.get("path"))] = int(event.fields.get("bytes") or 0)
 
     def _copy_output(self) -> None:
+        if self.has_left:
+            return
         data = _read(self.start.stderr, _size(self._errors) - self._journal.errors_from)
         if data:
             with open(self._errors, "ab") as file:

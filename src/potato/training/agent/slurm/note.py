@@ -20,7 +20,7 @@ class Note:
     job_id: Optional[int] = None
     cluster: str = ""
     boot: str = ""
-    """When the controller that took the job was started."""
+    """When the controller was started that was asked to take the job; empty where it did not say."""
     ran: bool = False
     """Whether the job was ever seen running."""
 

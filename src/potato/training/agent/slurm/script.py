@@ -4,7 +4,7 @@ import shlex
 from typing import List, Sequence
 
 from potato.training.agent.slurm.starts import BEGINS, OWNER, PREFIX
-from potato.training.worker.launch import MARK
+from potato.training.worker.launch import MARK, START
 
 MOST_STARTS = 1000
 
@@ -34,6 +34,7 @@ def script(
         "export PYTHONPATH=%s${PYTHONPATH:+:$PYTHONPATH}" % shlex.quote(root),
         "unset PYTHONHOME",
         "export %s=%s" % (MARK, shlex.quote(run_id)),
+        'export %s="$potato_start"' % START,
         "potato_python=%s" % _path(python),
         'if ! command -v "$potato_python" >/dev/null 2>&1; then',
         '    echo "$potato_python was not found on ${SLURMD_NODENAME:-$(uname -n)}" | tee "$potato_start/failed"',

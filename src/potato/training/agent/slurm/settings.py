@@ -59,7 +59,7 @@ class SlurmTiming:
     misconfigured: float = 60.0
     """So long SLURM's commands may find no configuration before the run is given up."""
     finished: float = 60.0
-    """How long a finished worker's run waits for a SLURM that does not answer."""
+    """How long SLURM may go on with a job whose worker has finished."""
     command: float = 25.0
     """The longest that `squeue`, `scancel` and `scontrol` may take."""
     submit: float = 60.0

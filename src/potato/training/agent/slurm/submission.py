@@ -40,6 +40,7 @@ class Submission:
 
     def submit(self, script: str, output: str) -> Optional[Failure]:
         """Call `sbatch`. Where its answer is no number, the job may exist all the same: `Note.uncertain`."""
+        self._note.boot = self._scheduler.boot_time()
         self._note.tries += 1
         self._note.uncertain = True
         self._note.write(self._folder)
@@ -67,8 +68,6 @@ class Submission:
         self._journal.status("%s with %s" % (told, " ".join(self._settings.asked) or "no flags"))
         if remark:
             self._journal.log("sbatch says: %s" % remark[:500])
-        self._note.boot = self._scheduler.boot_time()
-        self._note.write(self._folder)
 
     def not_there(self, gone: bool) -> Tuple[bool, Optional[Failure]]:
         """SLURM answers, and lists no job of this name; `gone` where it has said so for long enough. Whether the job is

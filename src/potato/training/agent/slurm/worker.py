@@ -10,7 +10,7 @@ from potato.training.agent.slurm.answers import JobId, Listed
 from potato.training.agent.slurm.closing import Closing
 from potato.training.agent.slurm.commands import NoProgram
 from potato.training.agent.slurm.ending import Ending
-from potato.training.agent.slurm.follower import Follower, is_success
+from potato.training.agent.slurm.follower import Follower
 from potato.training.agent.slurm.inquiry import Inquiry
 from potato.training.agent.slurm.journal import Journal
 from potato.training.agent.slurm.note import Note
@@ -100,7 +100,7 @@ class SlurmWorker:
 
     def record(self, reason: Optional[str]) -> Dict[str, Any]:
         """See `Worker.record`."""
-        return self._closing.record(reason, self._doom)
+        return self._closing.record(reason, self._doom, ours=self._ending.asked)
 
     # One look at a time
 
@@ -130,7 +130,10 @@ class SlurmWorker:
 
     def _step(self) -> None:
         if self._note.job_id is None and not self._note.uncertain:
-            self._submit()
+            if self._follower.has_succeeded:
+                self._closing.begin(None)
+            else:
+                self._submit()
             return
         started = self._follower.start.number
         answer = self._inquiry.ask(shown=not self._follower.speaks)
@@ -173,7 +176,7 @@ class SlurmWorker:
             self._note.write(self._path)
         if kind in waiting.WAITS:
             self._look_for_requeue(started)
-        if kind is Kind.ENDED or (kind is Kind.ENDING and self._follower.is_complete and not self._ending.asked):
+        if kind is Kind.ENDED or (kind is Kind.ENDING and self._lingers):
             self._closing.begin(job)
         else:
             self._closing.undo()
@@ -183,12 +186,18 @@ class SlurmWorker:
     def _end_or_wait(self, job: Listed) -> None:
         if self._doom is not None:
             self._ending.asked = self._ending.hard = True
-        if self._follower.is_complete and time.monotonic() - self._follower.grown_at > self._timing.finished:
-            self._ending.asked = True  # something of it stays behind
+        if self._lingers or (self._follower.has_succeeded and job.state.kind in waiting.WAITS):
+            self._ending.asked = self._ending.hard = True  # it has done its work, and SLURM does not let go of it
         if self._ending.asked:
             self._ending.order(job.number, job, self._follower.start.number)
         if self._ending.asked or self._follower.is_complete:
             self._inquiry.hasten(self._timing.soon)
+
+    @property
+    def _lingers(self) -> bool:
+        """Whether the worker has long done its work."""
+        quiet = time.monotonic() - self._follower.grown_at
+        return self._follower.has_succeeded and quiet > self._timing.finished
 
     def _say(self, job: Listed) -> None:
         """Each change of its state goes into the run's log, and into its step while the worker itself says nothing."""
@@ -206,7 +215,7 @@ class SlurmWorker:
     def _look_for_requeue(self, started: int) -> None:
         """A job that waits, and was started before that was asked: SLURM will start it again."""
         follower = self._follower
-        if not started or started != follower.start.number or follower.has_left:
+        if not started or started != follower.start.number or follower.has_left or follower.has_succeeded:
             return
         if time.monotonic() - follower.begun_at < SURE_S:
             self._inquiry.hasten(self._timing.soon)
@@ -218,12 +227,15 @@ class SlurmWorker:
         """SLURM does not list the job any more."""
         follower = self._follower
         if follower.is_complete:
+            self._inquiry.hasten(self._timing.soon)
+        quiet = follower.is_complete or time.monotonic() - follower.grown_at >= self._timing.gone
+        if not self._inquiry.gone or not quiet:
+            return
+        forgotten = not follower.is_complete and not self._closing.began and not self._ending.asked
+        if forgotten and self._is_forgotten():
+            self._submit_again()
+        else:
             self._closing.begin(None)
-        elif self._inquiry.gone and time.monotonic() - follower.grown_at >= self._timing.gone:
-            if not self._closing.began and not self._ending.asked and self._is_forgotten():
-                self._submit_again()
-            else:
-                self._closing.begin(None)
 
     def _is_forgotten(self) -> bool:
         """Whether the controller was started since, and so knows nothing of a job that did not end."""
@@ -259,9 +271,7 @@ class SlurmWorker:
             if failure is not None:
                 self._give_up(failure)
                 return
-        if self._follower.is_complete and is_success(self._follower.final) and silent >= self._timing.finished:
-            self._closing.begin(None)
-        elif self._ending.asked:
+        if self._ending.asked:
             self._ending.order(self._note.job_id, self._last, self._follower.start.number)
 
     def _give_up(self, failure: Failure) -> None:
