@@ -14,7 +14,7 @@ from lab import FAST, SENTIMENT, Lab, finished, wait_for
 from potato.errors import PotatoError
 from potato.store import predictions, tables
 from potato.store.runs import Run, State, UnknownRun
-from potato.training.backends import BackendNotAvailable, UnknownBackend
+from potato.training.backends import UnknownBackend
 from potato.training.bundle.enough import NotEnoughLabels
 from potato.training.contract.events import read_lines
 from potato.training.runs.model import as_json
@@ -49,7 +49,6 @@ class TestARequestThatDoesNotHold:
             (RunRequest("fake-picky", ["stars"]), TrainerDoesNotFit, "it learns nominal schemes", 400),
             (RunRequest("fake-picky", ["sentiment"]), TrainerDoesNotFit, "cannot run on 'local' (local)", 400),
             (RunRequest("fake", ["sentiment"], "nowhere"), UnknownBackend, "There is no backend 'nowhere'", 409),
-            (RunRequest("fake", ["sentiment"], "cluster"), BackendNotAvailable, "is of type slurm", 400),
             (RunRequest("fake", ["stars"]), NotEnoughLabels, "Not enough labels to train 'stars': 0 of 4", 400),
         ],
     )
@@ -57,12 +56,7 @@ class TestARequestThatDoesNotHold:
         self, make_lab: Callable[..., Lab], request_: RunRequest, refusal: type[PotatoError], sentence: str, status: int
     ) -> None:
         stars = {"annotation_type": "likert", "name": "stars", "description": "How many?"}
-        lab = make_lab(
-            annotation_schemes=[SENTIMENT, stars],
-            model_training={
-                "backends": {"cluster": {"type": "slurm", "host": "login.example.org", "remote_dir": "/shared"}}
-            },
-        )
+        lab = make_lab(annotation_schemes=[SENTIMENT, stars])
         with lab.supervisor(start=False, tasks=False) as supervisor:
             with pytest.raises(refusal) as caught:
                 supervisor.submit(request_)

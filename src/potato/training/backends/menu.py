@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from potato.project import Project
 from potato.project.backends import AgentBackend, Backend, SlurmBackend, SshBackend
 
-AVAILABLE = frozenset({"local", "agent", "ssh"})
+AVAILABLE = frozenset({"local", "agent", "ssh", "slurm"})
 """The types that this version can run something on."""
 
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from potato.project import Project
 from potato.project.backends import AgentBackend as AgentSettings
+from potato.project.backends import SlurmBackend as SlurmSettings
 from potato.project.backends import SshBackend as SshSettings
 from potato.training.agents.desk import Desk
 from potato.training.backends.agent import AgentBackend
 from potato.training.backends.base import Backend, BackendNotAvailable, Job, UnknownBackend
 from potato.training.backends.menu import AVAILABLE, backend_type
 from potato.training.backends.offer import Pack
+from potato.training.backends.slurm import SlurmBackend
 from potato.training.backends.ssh import SshBackend
 from potato.training.ssh.timing import SshTiming
 
@@ -38,6 +40,8 @@ def open_backend(
         return AgentBackend(project, name, settings, desk or Desk(), pack or _no_runs)
     if isinstance(settings, SshSettings):
         return SshBackend(project, name, settings, pack or _no_runs, ssh)
+    if isinstance(settings, SlurmSettings):
+        return SlurmBackend(project, name, settings, pack or _no_runs, ssh)
     from potato.training.backends.local import LocalBackend
 
     return LocalBackend(project)

@@ -1,4 +1,4 @@
-"""The `ssh` backend: a machine that the server logs in to. Potato starts everything there itself."""
+"""Backends that the server logs in to, and of these the `ssh` backend. Potato starts everything there itself."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from potato.project import Project
-from potato.project.backends import SshBackend as Settings
+from potato.project.backends import SlurmBackend as SlurmSettings
+from potato.project.backends import SshBackend as SshSettings
 from potato.training.agents.claim import Claim, read_claim
 from potato.training.backends.base import CheckReport, Job
 from potato.training.backends.notes import Notes
@@ -27,26 +28,20 @@ REPORT_EVERY_S = 0.25
 """A word costs little over a connection that is there anyway."""
 LEAVE_S = 3.0
 
+S = TypeVar("S", SshSettings, SlurmSettings)
 
-class SshBackend:
-    """One entry of `model_training.backends` with `type: ssh`."""
 
-    settings: Settings
+class LoginBackend(Generic[S]):
+    """What is the same for every machine that the server logs in to."""
 
-    def __init__(
-        self, project: Project, name: str, settings: Settings, pack: Pack, timing: SshTiming | None = None
-    ) -> None:
+    def __init__(self, project: Project, name: str, settings: S, pack: Pack, timing: SshTiming | None = None) -> None:
         self.name = name
-        self.settings = settings
+        self.settings: S = settings
         self.timing = timing or SshTiming()
         self._project = project
         self._pack = pack
         self._lock = threading.Lock()
         self._executions: list[SshExecution] = []
-
-    def check(self, trainer: str | None) -> CheckReport:
-        """Everything that a run does before its first step there, in the same code; nothing is started or made."""
-        return SshCheck(self, trainer).run()
 
     def start(self, job: Job) -> SshExecution:
         return self._execution(job, None)
@@ -80,6 +75,44 @@ class SshBackend:
         """Log in, and have Potato's code there; `on_copying` is called where it has to be copied."""
         session.open(self.settings.python, self._variables())
         session.bring_code(self.settings.remote_dir, on_copying)
+
+    def prepare(self, session: Session, job: Job, notes: Notes) -> Place:
+        """See `Way`."""
+        raise NotImplementedError
+
+    def offer(self, job: Job, attempt: int, packed: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Way`."""
+        raise NotImplementedError
+
+    def _destination(self) -> Destination:
+        settings = self.settings
+        return Destination(settings.host, settings.user, settings.port, self._identity_file())
+
+    def _identity_file(self) -> str | None:
+        path = self.settings.identity_file
+        if path is None or path.startswith("~"):
+            return path
+        return str(Path(self._project.task_dir) / path)
+
+    def _variables(self) -> dict[str, str]:
+        threads = self.settings.num_threads
+        made = {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
+        return {**made, **self.settings.env}
+
+    def _execution(self, job: Job, claim: Claim | None) -> SshExecution:
+        limit = self._project.config.model_training.max_predictions_mb
+        made = SshExecution(self, job, self._pack(job), limit, claim)
+        with self._lock:
+            self._executions = [execution for execution in self._executions if execution.is_working] + [made]
+        return made
+
+
+class SshBackend(LoginBackend[SshSettings]):
+    """One entry of `model_training.backends` with `type: ssh`."""
+
+    def check(self, trainer: str | None) -> CheckReport:
+        """Everything that a run does before its first step there, in the same code; nothing is started or made."""
+        return SshCheck(self, trainer).run()
 
     def prepare(self, session: Session, job: Job, notes: Notes) -> Place:
         """See `Way`."""
@@ -127,25 +160,3 @@ class SshBackend:
         if answer.get("made"):
             notes.say(f"made a virtual environment with {', '.join(self.settings.packages)}")
         return str(answer.get("python"))  # goes back there as it came
-
-    def _destination(self) -> Destination:
-        settings = self.settings
-        return Destination(settings.host, settings.user, settings.port, self._identity_file())
-
-    def _identity_file(self) -> str | None:
-        path = self.settings.identity_file
-        if path is None or path.startswith("~"):
-            return path
-        return str(Path(self._project.task_dir) / path)
-
-    def _variables(self) -> dict[str, str]:
-        threads = self.settings.num_threads
-        made = {} if threads is None else dict.fromkeys(THREAD_VARIABLES, str(threads))
-        return {**made, **self.settings.env}
-
-    def _execution(self, job: Job, claim: Claim | None) -> SshExecution:
-        limit = self._project.config.model_training.max_predictions_mb
-        made = SshExecution(self, job, self._pack(job), limit, claim)
-        with self._lock:
-            self._executions = [execution for execution in self._executions if execution.is_working] + [made]
-        return made

@@ -1,0 +1,112 @@
+"""The slurm backend, end to end: a real sshd as login node, a real SLURM behind it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import slurm_cluster
+import sshd
+from conftest import minilm_folder
+from lab import use_fakes, wait_for
+from machines import PYTHON
+from potato.store.runs import State
+from potato.training.backends import open_backend
+from slurm_cluster import Cluster
+from ssh_scene import REMOTE_DIR, jobs_there, scene, settings, ssh_lab
+from sshd import Host
+
+CLUSTER = "cluster"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """A login node."""
+    with sshd.client() as client, sshd.host(client, alias="login") as made:
+        monkeypatch.setenv("PATH", client.path)
+        use_fakes(monkeypatch)
+        yield made
+
+
+@pytest.fixture
+def cluster(host: Host) -> Iterator[Cluster]:
+    """The cluster behind it."""
+    folder = host.there.folder / "cluster"
+    folder.mkdir()
+    with slurm_cluster.running(folder, host.there) as made:
+        yield made
+
+
+def backend(host: Host, cluster: Cluster, **more: Any) -> dict[str, Any]:
+    """The cluster as a backend of a project."""
+    env = {"SLURM_CONF": str(cluster.conf), "PATH": slurm_cluster.PATH}
+    found = settings(host, env=env, **{"poll_interval_s": 1, "remote_dir": f"~/{REMOTE_DIR}", **more})
+    return {**found, "type": "slurm"}
+
+
+def test_a_run_is_a_job_of_the_cluster_and_leaves_nothing_there(host: Host, cluster: Cluster, tmp_path: Path) -> None:
+    prelude = ["export POTATO_PRELUDE=ran"]
+    lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, gres="gpu:1", time="10", prelude=prelude)})
+    with scene(lab) as made:
+        here = made.run("local")
+        run_id = made.submit(CLUSTER)
+        run = made.success(run_id)
+        log = made.log(run_id)
+    assert run.scores == here.scores and run.writeback == here.writeback
+    assert "Submitted SLURM job" in log and "with --gres=gpu:1 --time=10" in log
+    assert ": RUNNING on n" in log
+    assert list(made.folder(run_id).artifacts.rglob("model.txt"))
+    assert jobs_there(host) == []
+    wait_for(lambda: not cluster.jobs())
+    assert host.there.processes() == {}
+
+
+def test_a_cancel_frees_the_allocation(host: Host, cluster: Cluster, tmp_path: Path) -> None:
+    lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster)})
+    with scene(lab) as made:
+        run_id = made.submit(CLUSTER, seconds=300)
+        made.trains(run_id)
+        made.supervisor.cancel(run_id)
+        assert made.finished(run_id).state is State.CANCELLED
+        wait_for(lambda: not cluster.jobs(), 60)
+        wait_for(lambda: not jobs_there(host), 60)
+
+
+def test_the_check_names_what_a_run_would_use(host: Host, cluster: Cluster, tmp_path: Path) -> None:
+    there = backend(host, cluster, job_python="/opt/conda/bin/python")
+    bare = backend(host, cluster)
+    bare["env"] = {**bare["env"], "PATH": "/nowhere"}
+    lab = ssh_lab(tmp_path, {CLUSTER: there, "bare": {**bare, "env": {"PATH": "/var/empty"}, "python": PYTHON}})
+    report = open_backend(lab.project, CLUSTER).check(None)
+    assert report.ok, report.lines
+    assert any("/usr/bin/sbatch" in line for line in report.lines)
+    assert any("jobs run with /opt/conda/bin/python" in line for line in report.lines)
+    report = open_backend(lab.project, "bare").check(None)
+    assert not report.ok
+    assert "login has no sbatch on PATH, so it cannot submit jobs" in report.lines
+
+
+@pytest.mark.computes
+@pytest.mark.parametrize(
+    ("trainer", "params"),
+    [
+        ("sklearn-text", {}),
+        ("hf-text-classification", {"max_steps": 4, "batch_size": 4, "max_length": 32}),
+    ],
+)
+def test_on_the_reviews_the_scores_are_those_of_local(
+    host: Host, cluster: Cluster, tmp_path: Path, reviews: Path, trainer: str, params: dict[str, Any]
+) -> None:
+    lines = (reviews / "reviews.jsonl").read_text("utf-8").splitlines()[:120]
+    items = [json.loads(line) for line in lines]
+    labels = {row["id"]: ("positive", "negative")[len(row["text"]) % 2] for row in items}
+    if trainer.startswith("hf"):
+        params = {"base_model": minilm_folder(), **params}
+    lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, mem="3500")}, items, labels)
+    with scene(lab) as made:
+        here, there = (made.success(made.submit(name, trainer, **params), 280) for name in ("local", CLUSTER))
+    assert here.scores and there.scores == here.scores
