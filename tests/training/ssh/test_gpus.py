@@ -172,3 +172,19 @@ def test_a_hang_is_bounded(lab: tuple[Scene, Host], monkeypatch: pytest.MonkeyPa
     assert re.search("nvidia-smi did not answer within [0-9.]+ seconds", scene.log(run.run_id))
     assert "CPU" in scene.log(run.run_id)
     wait_for(lambda: host.there.processes() == {})
+
+
+def test_two_projects_at_once_get_different_gpus(lab: tuple[Scene, Host], tmp_path: Path) -> None:
+    """remote 33: what one has taken is still free as far as `nvidia-smi` knows."""
+    first, host = lab
+    stand_in(host, nvidia_smi.program(Gpu(0, free=30000), Gpu(1, free=20000)))
+    going = first.submit("auto", does="tell", seconds=300)
+    first.trains(going)
+    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(env={"PATH": nvidia_smi.PATH})})) as second:
+        run = second.success(second.submit(does="tell"))
+        assert told(second, run.run_id)["CUDA_VISIBLE_DEVICES"] == Gpu(1).uuid
+    assert told(first, going)["CUDA_VISIBLE_DEVICES"] == Gpu(0).uuid
+    first.supervisor.cancel(going)
+    first.finished(going)
+    run = first.success(first.submit("auto", does="tell"))
+    assert told(first, run.run_id)["CUDA_VISIBLE_DEVICES"] == Gpu(0).uuid
