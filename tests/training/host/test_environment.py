@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 
 from host_scene import Failed, Host
+from lab import wait_for
 
 pytestmark = pytest.mark.computes  # pip keeps a core busy
 
@@ -154,3 +158,65 @@ def test_pip_s_own_words_are_told(there: Start) -> None:
     assert caught.value.code == "packages_not_installed"
     assert "no-such-package-anywhere" in caught.value.error
     assert "No matching distribution found" in caught.value.error
+
+
+def test_two_at_once_make_one(there: Callable[..., Host], lonely: str) -> None:
+    hosts = [there(), there()]
+    answers: list[dict[str, Any]] = []
+    threads = [
+        threading.Thread(target=lambda one=one: answers.append(one.call("environment", packages=[lonely])))
+        for one in hosts
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answer["made"] for answer in answers) == [False, True]
+    assert answers[0]["python"] == answers[1]["python"]
+
+
+PIP = """
+import os, sys, time
+if "install" in sys.argv:
+    with open(sys.argv[0] + ".pid", "w") as file:
+        file.write("%d\\n" % os.getpid())
+    time.sleep(600)
+"""
+"""A pip that never ends."""
+
+
+def test_what_was_cut_off_is_made_anew(there: Callable[..., Host], lonely: str, tmp_path: Path) -> None:
+    """And while somebody still works at it, as a killed host's pip may, nobody else does."""
+    stub = tmp_path / "blocking" / "pip"
+    stub.mkdir()
+    (stub / "__init__.py").write_text("")
+    (stub / "__main__.py").write_text(PIP)
+    first = there()
+    first.channel.send({"call": "environment", "packages": [lonely]})
+    left = wait_for(lambda: pid_in(stub), 120)
+    first.process.kill()
+    first.close()
+    (folder,) = Path(first.remote_dir, "envs").glob("*/")
+    assert not (folder / "complete.json").exists()
+
+    second = there()
+    second.channel.send({"call": "environment", "packages": [lonely]})
+    while second.channel.receive(60)[0].get("progress") != "another run makes the environment":
+        pass
+    (stub / "__main__.py.pid").unlink()
+    os.kill(left, signal.SIGKILL)
+    again = wait_for(lambda: pid_in(stub), 120)
+    second.close()  # with the connection, its pip ends at once
+    wait_for(lambda: not Path(f"/proc/{again}").exists(), 60)
+
+    shutil.rmtree(stub)
+    made = there().call("environment", packages=[lonely])
+    assert made["made"]
+    assert says(made["python"], "import lonely; print(lonely.ANSWER)") == "42"
+
+
+def pid_in(folder: Path) -> int:
+    """The pid that the endless pip left, or 0."""
+    path = folder / "__main__.py.pid"
+    text = path.read_text() if path.exists() else ""
+    return int(text) if text.endswith("\n") else 0
