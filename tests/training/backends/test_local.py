@@ -164,10 +164,7 @@ def test_the_kernels_count_of_kills_is_read_where_it_is_told(tmp_path: Path) -> 
     assert pressure.kills() >= 0
 
 
-def test_every_type_that_cannot_run_yet_says_so(lab: Lab) -> None:
-    for name, entry in BACKENDS.items():
-        if entry["type"] in ("agent", "ssh"):
-            continue
-        with pytest.raises(Exception, match=f"of type {entry['type']}, and this version of Potato runs nothing on"):
-            open_backend(lab.project, name)
+def test_every_type_can_be_opened(lab: Lab) -> None:
+    for name in BACKENDS:
+        assert open_backend(lab.project, name).name == name
     assert json.dumps([vars(entry) for entry in describe(lab.project)])

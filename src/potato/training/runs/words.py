@@ -10,6 +10,7 @@ from potato.training.contract.events import Event
 
 MAX_STEP = 300
 MAX_TEXT = 2000
+MAX_ATTEMPT = 1 << 31
 
 
 def changes(events: Iterable[Event]) -> dict[str, Any]:
@@ -18,6 +19,9 @@ def changes(events: Iterable[Event]) -> dict[str, Any]:
     for event in events:
         if event.name == "status":
             fields["step"] = text(event.fields.get("step"), MAX_STEP)
+            attempt = event.fields.get("attempt")
+            if isinstance(attempt, int) and 0 < attempt <= MAX_ATTEMPT:
+                fields["attempt"] = attempt  # a scheduler has started the job again
         elif event.name == "progress":
             fields["progress"] = _progress(event.fields)
         elif event.name == "result":
