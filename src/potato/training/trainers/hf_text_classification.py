@@ -1,8 +1,8 @@
 """`hf-text-classification`: fine-tunes a transformer on texts, its weights in full or a LoRA adapter."""
 
 from potato.training.trainers.base import Model, Param, Requirement, Task, Trainer, TrainerInfo
-from potato.training.trainers.hf import base_model
-from potato.training.trainers.hf.classification import CLASS_WEIGHT, Classifier, head
+from potato.training.trainers.hf import base_model, lora
+from potato.training.trainers.hf.classification import CLASS_WEIGHT, METHOD, Classifier, head
 from potato.training.trainers.hf.loop import params
 from potato.training.trainers.hf.setting_up import set_up
 from potato.training.trainers.hf.texts import Texts
@@ -16,18 +16,11 @@ _PARAMS = (
         "The model to start from: a name on the Hugging Face Hub, or a folder (then nothing is downloaded).",
         folder=True,
     ),
-    Param(
-        "method",
-        "choice",
-        "full",
-        "`full` trains every weight; `lora` a small adapter: less memory, and larger base models.",
-        choices=("full", "lora"),
-    ),
+    METHOD,
     Param("max_length", "int", 256, "Tokens of a text that are read; the rest is cut off.", 8, 8192),
     CLASS_WEIGHT,
     *params("1e-4 for `full` and 1e-3 for `lora`"),
-    Param("lora_rank", "int", 16, "Width of the adapter's matrices.", 1, 512),
-    Param("lora_dropout", "float", 0.05, "Share of the adapter's inputs left out at random while training.", 0, 0.9),
+    *lora.PARAMS,
 )
 
 

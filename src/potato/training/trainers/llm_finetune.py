@@ -10,7 +10,7 @@ from potato.training.contract.bundle import BundleItem
 from potato.training.contract.predictions import Prediction
 from potato.training.trainers import provenance
 from potato.training.trainers.base import Model, Param, Requirement, Task, Trainer, TrainerInfo
-from potato.training.trainers.hf import base_model, quantization
+from potato.training.trainers.hf import base_model, lora, quantization
 from potato.training.trainers.hf.batches import Halving, batched, mapped
 from potato.training.trainers.hf.causal import Causal
 from potato.training.trainers.hf.classification import CLASS_WEIGHT
@@ -55,8 +55,7 @@ _PARAMS = (
     Param("max_new_tokens", "int", 128, "Free text: tokens of an answer, at most.", 1, 4096),
     CLASS_WEIGHT,
     *params("5e-4", batch_size=8),
-    Param("lora_rank", "int", 16, "Width of the adapter's matrices.", 1, 512),
-    Param("lora_dropout", "float", 0.05, "Share of the adapter's inputs left out at random while training.", 0, 0.9),
+    *lora.PARAMS,
     Param(
         "gradient_checkpointing",
         "bool",

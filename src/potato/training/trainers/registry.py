@@ -12,6 +12,8 @@ _BUILT_IN = {
     "sklearn-text": "potato.training.trainers.sklearn_text:SklearnText",
     "text-embedding": "potato.training.trainers.text_embedding:TextEmbedding",
     "hf-text-classification": "potato.training.trainers.hf_text_classification:HfTextClassification",
+    "hf-token-classification": "potato.training.trainers.hf_token_classification:HfTokenClassification",
+    "hf-pairwise-preference": "potato.training.trainers.hf_pairwise_preference:HfPairwisePreference",
     "hf-image-classification": "potato.training.trainers.hf_image_classification:HfImageClassification",
     "llm-finetune": "potato.training.trainers.llm_finetune:LlmFinetune",
 }

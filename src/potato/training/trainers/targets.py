@@ -4,7 +4,7 @@ Classes are always named: a model's outputs are read by the order of its own cla
 """
 
 import math
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from potato.training.contract.bundle import BundleItem, SchemaInfo
 from potato.training.contract.predictions import Prediction
@@ -24,13 +24,15 @@ def check_trainable(task: Task, minimum: int = 2) -> None:
     if schema.kind in ("nominal", "ordinal") and len(schema.classes) < 2:
         only = "every one of them is '%s'" % schema.classes[0] if schema.classes else "none of them has a label"
         raise TrainerError("'%s' has nothing to tell apart: %s" % (schema.name, only), "one_class")
-    if schema.kind == "multilabel" and not schema.classes:
+    if schema.kind == "pairwise" and all(item.targets[schema.name] == "tie" for item in task.train):
+        raise TrainerError("'%s' has nothing to learn: every pair is a tie" % schema.name, "one_class")
+    if schema.kind in ("multilabel", "span") and not schema.classes:
         raise TrainerError("'%s' has nothing to learn: no training item has a label" % schema.name, "one_class")
 
 
 def known(items: Sequence[BundleItem], schema: SchemaInfo) -> List[BundleItem]:
     """The items whose target the model has a class for: all but those with a label that no training item has."""
-    if schema.kind in ("continuous", "text"):
+    if schema.kind in ("continuous", "pairwise", "text"):
         return list(items)
     classes = set(schema.classes)
     return [item for item in items if classes.issuperset(_names(item.targets[schema.name]))]
@@ -89,15 +91,20 @@ def decode(item_id: str, schema: SchemaInfo, outputs: Sequence[float]) -> Predic
 def figures(predictions: Sequence[Prediction], items: Sequence[BundleItem], schema: SchemaInfo) -> Dict[str, float]:
     """The trainer's own figures of `predictions` against the targets of the same items; empty where there are none.
 
-    nominal: accuracy, macro_f1; multilabel: exact_match, micro_f1, macro_f1; ordinal, continuous: mae. macro_f1 is
-    the mean over the classes that occur in either.
+    nominal: accuracy, macro_f1; multilabel: exact_match, micro_f1, macro_f1; ordinal, continuous: mae; span:
+    entity_precision, entity_recall, entity_f1 with exact boundaries; pairwise: accuracy. macro_f1 is the mean over the
+    classes that occur in either.
     """
     if not items:
         return {}
     pairs = [(item.targets[schema.name], prediction.payload) for item, prediction in zip(items, predictions)]
     if schema.kind in ("ordinal", "continuous"):
         return {"mae": sum(abs(float(truth) - float(said)) for truth, said in pairs) / len(pairs)}
+    if schema.kind == "span":
+        return _entities([(_spans(truth), _spans(said)) for truth, said in pairs])
     named = [(_names(truth), _names(said)) for truth, said in pairs]
+    if schema.kind == "pairwise":
+        return {"accuracy": sum(truth == said for truth, said in named) / len(named)}
     exact = sum(set(truth) == set(said) for truth, said in named) / len(named)
     counts = [_counts(label, named) for label in schema.classes]
     f1 = [_f1(*count) for count in counts if any(count)]
@@ -127,9 +134,10 @@ def log_loss(predictions: Sequence[Prediction], items: Sequence[BundleItem], sch
 def merit(own: Dict[str, float], loss: Optional[float]) -> Optional[Tuple[float, float]]:
     """What to choose between models by: the main one of `figures`, and where that ties `loss`; more is better. None
     where there are no figures."""
-    if "macro_f1" not in own and "mae" not in own:
+    main = next((name for name in ("macro_f1", "mae", "entity_f1", "accuracy") if name in own), None)
+    if main is None:
         return None
-    return own["macro_f1"] if "macro_f1" in own else -own["mae"], 0.0 if loss is None else -loss
+    return -own["mae"] if main == "mae" else own[main], 0.0 if loss is None else -loss
 
 
 def _surprise(truth: List[str], shares: Dict[str, float], kind: str) -> float:
@@ -141,7 +149,24 @@ def _surprise(truth: List[str], shares: Dict[str, float], kind: str) -> float:
 
 
 def _names(target: Any) -> List[str]:
-    return [str(name) for name in target] if isinstance(target, (list, tuple)) else [str(target)]
+    """The labels that a target is made of."""
+    parts = target if isinstance(target, (list, tuple)) else [target]
+    return [str(part["label"]) if isinstance(part, dict) else str(part) for part in parts]
+
+
+def _spans(target: Any) -> Set[Tuple[int, int, str]]:
+    return {(span["start"], span["end"], span["label"]) for span in target}
+
+
+def _entities(pairs: Sequence[Tuple[Set[Any], Set[Any]]]) -> Dict[str, float]:
+    """Precision, recall and F1 over all spans; one that nothing was said of, or that nothing is of, counts as 0."""
+    hits = sum(len(truth & said) for truth, said in pairs)
+    true, given = sum(len(truth) for truth, _ in pairs), sum(len(said) for _, said in pairs)
+    return {
+        "entity_precision": hits / given if given else 0.0,
+        "entity_recall": hits / true if true else 0.0,
+        "entity_f1": _f1(hits, given - hits, true - hits),
+    }
 
 
 def _median(shares: Sequence[float]) -> int:

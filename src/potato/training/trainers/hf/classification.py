@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from typing import Any, Dict, Iterable, Iterator, List, Sequence
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence
 
 from potato.training.contract.bundle import BundleItem, SchemaInfo
 from potato.training.contract.predictions import Prediction
@@ -14,6 +14,14 @@ from potato.training.trainers.hf.inputs import Inputs
 from potato.training.trainers.hf.loop import Evaluation, Loop
 from potato.training.trainers.hf.setting_up import Precision
 from potato.training.trainers.targets import class_weights, decode, encode, figures, known, log_loss, merit
+
+METHOD = Param(
+    "method",
+    "choice",
+    "full",
+    "`full` trains every weight; `lora` a small adapter: less memory, and larger base models.",
+    choices=("full", "lora"),
+)
 
 RATES = {"full": 1e-4, "lora": 1e-3}
 """The learning rate where none is given."""
@@ -51,7 +59,7 @@ class Classifier(Model):
         task = self._task
         examples, targets = self._inputs.of_items(task.train), self._targets()
         val = known(task.val, task.schema)
-        loss = _loss(task, encode(task.train, task.schema))
+        loss = self._loss()
 
         def losses(positions: List[int]) -> Any:
             outputs = self._outputs([examples[position] for position in positions])
@@ -73,18 +81,28 @@ class Classifier(Model):
         packages = ["torch", "transformers"] + (["peft"] if self._method == "lora" else [])
         more = base_model.provenance(self._task.params["base_model"], self._network)
         more.update(self._inputs.facts())
-        if self._kind == "continuous":
-            more.update(target_center=self._center, target_scale=self._scale)
+        more.update(self._facts())
         provenance.write(folder, self._task, self._info, packages, **more)
 
     def predict(self, items: Iterable[BundleItem]) -> Iterator[Prediction]:
         self._network.eval()
         inputs = self._inputs
         for item, outputs in mapped(items, inputs.of_items, inputs.length, self._answers, self._sizes):
-            yield decode(item.id, self._task.schema, outputs)
+            yield self._prediction(item, outputs)
 
     def metrics(self) -> Dict[str, float]:
         return self._own
+
+    def _facts(self) -> Dict[str, Any]:
+        """What else the model folder records."""
+        return {"target_center": self._center, "target_scale": self._scale} if self._kind == "continuous" else {}
+
+    def _prediction(self, item: BundleItem, outputs: Sequence[float]) -> Prediction:
+        return decode(item.id, self._task.schema, outputs)
+
+    def _loss(self) -> Callable[[Any, Any], Any]:
+        """The loss of each example, from the network's outputs and the targets."""
+        return _loss(self._task, encode(self._task.train, self._task.schema))
 
     def _targets(self) -> Any:
         """The training targets as a tensor; a continuous scheme's are centred and scaled to a spread of one."""
@@ -132,7 +150,7 @@ def named(outputs: Sequence[str]) -> Dict[str, Any]:
     return {"id2label": names, "label2id": {label: number for number, label in names.items()}}
 
 
-def _loss(task: Task, encoded: Sequence[Any]) -> Any:
+def _loss(task: Task, encoded: Sequence[Any]) -> Callable[[Any, Any], Any]:
     """The loss of each example, from the network's outputs and the targets."""
     import torch
     from torch.nn import functional

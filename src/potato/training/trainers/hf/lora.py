@@ -2,7 +2,12 @@
 
 from typing import Any, List, Tuple
 
-from potato.training.trainers.base import Task, TrainerError
+from potato.training.trainers.base import Param, Task, TrainerError
+
+PARAMS = (
+    Param("lora_rank", "int", 16, "Width of the adapter's matrices.", 1, 512),
+    Param("lora_dropout", "float", 0.05, "Share of the adapter's inputs left out at random while training.", 0, 0.9),
+)
 
 
 def add(task: Task, model: Any) -> Any:
