@@ -8,22 +8,17 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from potato import __version__
 from potato.errors import PotatoError
 from potato.training.agent.keeper import LOST, STOPPED
 from potato.training.agents.claim import Claim
-from potato.training.agents.desk import AgentId, Assignment, Desk
-from potato.training.agents.door import Door
-from potato.training.agents.intake import Intake, begin_attempt
-from potato.training.backends.agent import AgentFailed, NoWord
+from potato.training.backends.agent import AgentFailed
+from potato.training.backends.attendance import Attendance
 from potato.training.backends.base import Ended, Job
-from potato.training.backends.clock_skew import ClockSkew
 from potato.training.backends.greeting import greeting
 from potato.training.backends.homecoming import Homecoming
+from potato.training.backends.losses import ConnectionLost, Interrupted, LostTooOften
 from potato.training.backends.notes import Notes
 from potato.training.backends.place import Place, read_place
 from potato.training.backends.way import Way
@@ -40,38 +35,6 @@ TAIL_BYTES = 64 << 10
 _log = logging.getLogger("potato.runs")
 
 
-class ConnectionLost(PotatoError):
-    """The connection was gone for longer than the run goes on without it."""
-
-    code = "connection_lost"
-    status = 504
-
-    def __init__(self, host: str, seconds: float, reason: str) -> None:
-        for_long = f"for {seconds:g} seconds (reconnect_s)" if seconds else "(reconnect_s is 0)"
-        super().__init__(
-            f"The connection to {host} was lost {for_long}",
-            hint=(f"the last try said: {reason}. " if reason else "")
-            + "The run was ended there; look at the network and the machine, then start it again",
-        )
-
-
-class LostTooOften(PotatoError):
-    """The connection never stood long enough for the run to begin."""
-
-    code = "connection_lost"
-    status = 504
-
-    def __init__(self, host: str, times: int, reason: str) -> None:
-        super().__init__(
-            f"The connection to {host} was lost {times} times before the run began: {reason}",
-            hint="something there ends it, or the network does; agent.log has what was said last",
-        )
-
-
-class Interrupted(Exception):
-    """The server wants nothing more of this run's thread."""
-
-
 class SshExecution:
     """The supervisor's thread looks, and asks for an end; a thread of this run's own does everything else."""
 
@@ -83,24 +46,19 @@ class SshExecution:
         self._settings = way.settings
         self._job = job
         self._packed = packed
-        self._max_predictions_mb = max_predictions_mb
         self._notes = Notes(job)
-        self._skew = ClockSkew(self._notes.say)
         self._agent_log = AgentLog(job.folder / "agent.log")
         self._outage = Outage(self.host, self._settings.reconnect_s, way.timing, self._notes.say)
         self._homecoming = Homecoming(way, job, self._notes, self._outage.heard)
-        self._desk = Desk()
+        self._attendance = Attendance(way, job, self._notes, self._agent_log, self._outage, max_predictions_mb, claim)
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._over = threading.Event()
         self._leaving = False
         self._greeted = claim is not None
         self._early_losses = 0
-        self._silent_s = 0.0
-        self._left_there = claim is not None
+        self._is_clear = False
         self._outcome: Ended | Exception | None = None
-        if claim is not None:
-            self._assign(claim)
         self._thread = threading.Thread(target=self._run, name=f"ssh-{job.run_id}", daemon=True)
         self._thread.start()
 
@@ -109,7 +67,7 @@ class SshExecution:
     @property
     def delivered(self) -> bool:
         """See `Execution`."""
-        return self._result() is not None
+        return self._attendance.result is not None
 
     def poll(self) -> Ended | None:
         self._notes.tell()
@@ -122,10 +80,7 @@ class SshExecution:
 
     def stop(self) -> None:
         """The agent is told with its next report; where no agent has the job yet, or any more, it ends at once."""
-        assignment = self._desk.assignment(self._job.run_id)
-        if assignment is not None and assignment.result is None:
-            assignment.cancel = True
-        else:
+        if not self._attendance.cancel():
             self.kill()
 
     def kill(self) -> None:
@@ -171,7 +126,7 @@ class SshExecution:
         except Exception as error:
             _log.exception("run %s met an error", self._job.run_id)
             self._outcome = error
-        if self._left_there and not self._leaving:
+        if self._attendance.has_begun and not self._is_clear and not self._leaving:
             self._clear_up()
 
     def _see_through(self) -> None:
@@ -179,7 +134,7 @@ class SshExecution:
         while self._outcome is None:
             try:
                 with self._connected() as session:
-                    if self._result() is None:
+                    if self._attendance.result is None:
                         self._serve(session)
                     self._outcome = self._brought_home(session)
                     self._tidy(session)
@@ -232,10 +187,10 @@ class SshExecution:
         """Wait a moment before the next try. Raises where there is to be none."""
         if self._outcome is not None:  # all that matters was done
             return
-        if self._result() is not None:
+        if self._attendance.result is not None:
             self._outage.limit_s = self._way.timing.copy_silence  # nothing there waits for us any more
         self._outage.failed(reason)
-        if self._desk.assignment(self._job.run_id) is None:
+        if not self._attendance.has_begun:
             self._early_losses += 1
         if self._early_losses > self._way.timing.tries:
             raise LostTooOften(self.host, self._early_losses, self._outage.reason)
@@ -246,35 +201,20 @@ class SshExecution:
 
     def _without_connection(self) -> Ended:
         """How the run ends when nobody answers there any more."""
-        result = self._result()
+        result = self._attendance.result
         if result is None or result.get("exit_code") != Exit.FINISHED:
             raise ConnectionLost(self.host, self._settings.reconnect_s, self._outage.reason)
-        self._left_there = False
+        self._is_clear = True
         return self._ended(result, self._homecoming.silent(str(result.get("artifact_uri") or "")))
 
-    # The worker
+    # What it needs there
 
     def _serve(self, session: Session) -> None:
-        """Have the run worked at there, and take what comes of it, until the end record is here."""
+        """Have the run worked at there, until the end record is here."""
         place = read_place(self._job.folder) or self._prepare(session)
         packed = self._await_bundle()
-        folder, name = self._job.folder, self._way.name
-        door = Door(self._desk, name, self._job.run_id, folder, Path(packed["path"]), lambda a: self._offer(a, packed))
         self._notes.step(f"waiting for the agent on {self.host}")
-        session.send(
-            {
-                "call": "work",
-                "run_id": self._job.run_id,
-                "backend": name,
-                "python": place.python,
-                "env": dict(place.env),
-                "version": __version__,
-                "host": self.host,
-                "keep": self._settings.keep_remote,
-            }
-        )
-        while self._takes(session, door):
-            pass
+        self._attendance.serve(session, place, packed)
 
     def _prepare(self, session: Session) -> Place:
         place = self._way.prepare(session, self._job, self._notes)
@@ -289,96 +229,18 @@ class SshExecution:
         packed: Mapping[str, Any] = self._packed.result()
         return packed
 
-    def _takes(self, session: Session, door: Door) -> bool:
-        """Take one frame; whether more are to come."""
-        limit = min(self._settings.heartbeat_timeout_s - self._silent_s, self._way.timing.silence)
-        try:
-            header, body = session.receive("the run was going", limit)
-        except HostSilent as error:
-            raise self._unheard(limit) from error
-        self._silent_s = 0.0
-        self._outage.heard()
-        if "request" in header:
-            self._answer(session, door, header["request"], body)
-        elif "ok" in header:
-            said = header.get("said")
-            self._agent_log.add(clean(line, 2000) for line in (said if isinstance(said, list) else []))
-            if self._result() is None:
-                raise self._unfinished(header)
-        return "ok" not in header
-
-    def _unheard(self, seconds: float) -> Exception:
-        """What silence means: perhaps only that this connection is dead, unless the next is as silent."""
-        self._silent_s += seconds
-        limit = self._settings.heartbeat_timeout_s
-        if self._silent_s < limit:
-            return Lost(f"nothing came for {seconds:g} seconds")
-        return NoWord(self._way.name, limit, "agent.log has its last output; start the run again")
-
-    def _answer(self, session: Session, door: Door, request: Any, body: bytes) -> None:
-        asked = request if isinstance(request, dict) else {}
-        headers = asked.get("headers")
-        named = {str(name): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
-        answer = door.answer(str(asked.get("method")), str(asked.get("path")), named, body)
-        session.send({"status": answer.status, "headers": dict(answer.headers)}, answer.body)
-        assignment = self._desk.assignment(self._job.run_id)
-        if assignment is not None:
-            self._listen(assignment)
-
-    def _listen(self, assignment: Assignment) -> None:
-        if assignment.failure is not None:
-            raise assignment.failure
-        self._skew.look(self.host, assignment.clock_off_s)
-        if assignment.step:
-            self._notes.step(f"{clean(assignment.step, 200)} on {self.host}")
-
-    def _unfinished(self, header: Mapping[str, Any]) -> PotatoError:
-        """Why the agent left without an end record."""
-        said = header.get("said")
-        last = said[-1] if isinstance(said, list) and said else header.get("error") or "it gave no reason"
-        return AgentFailed(
-            f"The agent on {self._way.name} gave up: {clean(last)}", hint=clean(header.get("hint") or "")
-        )
-
-    def _offer(self, agent: AgentId, packed: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The job for an agent that claims. One that holds nothing of what was begun gets a new attempt."""
-        assignment = self._desk.assignment(self._job.run_id)
-        number = self._job.attempt if assignment is None else assignment.attempt
-        if assignment is not None and assignment.agent.session != agent.session and assignment.heard is not None:
-            number += 1
-            self._notes.say(f"nothing of attempt {assignment.attempt} is left on {self.host}; it begins anew")
-            self._notes.amend(attempt=number)
-        if assignment is None or number != assignment.attempt:
-            claim = Claim(agent, number, begin_attempt(self._job.folder))
-            claim.write(self._job.folder)
-            self._assign(claim)
-        self._left_there = True
-        return self._way.offer(self._job, number, packed)
-
-    def _assign(self, claim: Claim) -> None:
-        intake = Intake(self._job.folder, claim.bases, self._max_predictions_mb)
-        assignment = Assignment(self._job.run_id, self._way.name, claim.agent, claim.attempt, intake)
-        assignment.heard = self._desk.now()
-        assignment.result = claim.result
-        assignment.on_result = lambda result: replace(claim, result=result).write(self._job.folder)
-        self._desk.assign(assignment)
-
-    def _result(self) -> Mapping[str, Any] | None:
-        assignment = self._desk.assignment(self._job.run_id)
-        return assignment.result if assignment is not None else None
-
     # The end
 
     def _brought_home(self, session: Session) -> Ended:
         """How the run ended, once its model is here and nothing is left there. Raises what it failed of, and `Lost`."""
-        result = self._result()
+        result = self._attendance.result
         assert result is not None
         if result.get("exit_code") != Exit.FINISHED:
             with contextlib.suppress(Lost):  # then it is done later, in the background
                 self._take_leave(session)
             return self._ended(result, ())
         warnings = self._homecoming.run(session)
-        self._left_there = False
+        self._is_clear = True
         return self._ended(result, warnings)
 
     def _ended(self, result: Mapping[str, Any], warnings: Sequence[str]) -> Ended:
@@ -403,8 +265,9 @@ class SshExecution:
             if not self._settings.keep_remote:
                 session.call("remove", run_id=self._job.run_id, keep_artifacts=False)
         except (HostFailed, HostSilent) as error:
-            self._notes.say(f"what is left of the run on {self.host} could not be removed: {error.message}")
-        self._left_there = False
+            self._notes.say(f"what is left of the run on {self.host} could not be removed yet: {error.message}")
+        else:
+            self._is_clear = True
 
     def _tidy(self, session: Session) -> None:
         """Have what earlier runs left there removed. Nothing of this run depends on it."""
@@ -415,16 +278,18 @@ class SshExecution:
         """End and remove what may be left there, in the background: the run itself is over."""
         self._over.clear()
         until = time.monotonic() + self._way.timing.clean_up
-        reason = ""
+        reason, pause = "", self._way.timing.first_pause
         while not self._leaving and time.monotonic() < until:
             try:
                 with self._connected(until - time.monotonic()) as session:
                     session.call("end", run_id=self._job.run_id)
                     self._take_leave(session)
-                    return
+                    if self._is_clear:
+                        return
             except Interrupted:
                 return
             except (Lost, PotatoError) as error:
                 reason = str(error)
-            self._over.wait(self._outage.pause())
+            self._over.wait(pause)
+            pause = min(2 * pause, self._way.timing.longest_pause)
         _log.warning("run %s: what is left on %s could not be ended: %s", self._job.run_id, self.host, reason)
