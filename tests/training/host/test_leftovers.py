@@ -279,7 +279,7 @@ def test_a_job_that_is_going_stays(standin: StandIn, host: Start, archive: bytes
     assert there.call("tidy", keep_code="none")["removed"] == []
     assert folder.exists()
     there.call("end", run_id=run_id)
-    wait_for(lambda: not keepers_of(run_id))
+    wait_for(lambda: not keepers_of(run_id), 60)
 
 
 def test_old_code_goes_and_so_does_what_was_half_made(left: Left) -> None:

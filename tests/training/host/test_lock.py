@@ -129,5 +129,5 @@ def test_without_locks_a_living_holder_is_waited_for(tmp_path: Path, living: dic
     assert waiting.wait(30)
     assert held == []
     (tmp_path / "lock.json").unlink()
-    wait_for(lambda: held)
+    wait_for(lambda: held, 60)
     thread.join()

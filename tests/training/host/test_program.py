@@ -210,7 +210,7 @@ def test_a_call_that_nobody_knows_and_one_that_fails_end_nothing(host: Start) ->
     with pytest.raises(Failed, match="the call tail failed: KeyError") as caught:
         there.call("tail")
     assert caught.value.code == "host_failed"
-    wait_for(lambda: "KeyError" in there.stderr())
+    wait_for(lambda: "KeyError" in there.stderr(), 60)
     assert there.call("hello")["ok"]
 
 
@@ -247,13 +247,13 @@ def test_it_leaves_with_the_connection_and_takes_its_children_along(
     children: list[int] = []
     if call:
         there.channel.send({"call": call, "python": str(program)})
-        children = [int(pid) for pid in wait_for(lambda: pids.exists() and pids.read_text().split())]
+        children = [int(pid) for pid in wait_for(lambda: pids.exists() and pids.read_text().split(), 60)]
     if how == "closed":
         for pipe in there.pipes[:2]:
             pipe.close()
     else:
         os.kill(there.process.pid, how)
-    wait_for(lambda: left(there, *children))
+    wait_for(lambda: left(there, *children), 60)
     assert there.stderr() == ""
 
 

@@ -165,7 +165,7 @@ def test_the_keeper_goes_on_without_a_connection(standin: StandIn, host: Start, 
     run = standin.add(run_id, archive)
     there = host()
     work_until_cut(there, cutting(asks(standin), lambda method, path, body: b"starting" in body), run_id)
-    record = wait_for(attempt(there, run_id).end)
+    record = wait_for(attempt(there, run_id).end, 60)
     assert record["exit_code"] == 0
     assert not fitting(run)
     delivered(host(), standin, run)
@@ -228,10 +228,10 @@ def test_a_new_courier_ends_one_whose_connection_hangs(
 
 
 def test_the_keeper_gives_up_by_itself(standin: StandIn, host: Start, archive: bytes, run_id: str) -> None:
-    run = standin.add(run_id, archive, params={"does": "wait"}, give_up_s=1.0)
+    run = standin.add(run_id, archive, params={"does": "wait"}, give_up_s=5.0)
     there = host()
     work_until_cut(there, cutting(asks(standin), lambda method, path, body: b'"now fit"' in body), run_id)
-    record = wait_for(attempt(there, run_id).end)
+    record = wait_for(attempt(there, run_id).end, 60)
     assert (record["exit_code"], record["reason"]) == (4, "the server was out of reach")
     assert launch.find_marked(run_id) == []
     assert host().work(asks(standin), run_id)["code"] == 0  # a server that comes too late is told
@@ -251,9 +251,9 @@ def test_where_no_run_goes_on_without_its_connection_it_is_ended_at_once(
         return reports[0] > 30
 
     work_until_cut(there, cutting(asks(standin), when), run_id)
-    record = wait_for(attempt(there, run_id).end)
+    record = wait_for(attempt(there, run_id).end, 60)
     assert record["reason"] == "the server was out of reach"
-    wait_for(lambda: not keepers_of(run_id))
+    wait_for(lambda: not keepers_of(run_id), 60)
 
 
 def test_what_the_server_wants_nothing_of_is_ended_and_left_to_it(
