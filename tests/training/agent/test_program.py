@@ -80,6 +80,8 @@ def test_1_for_what_is_worth_a_retry(standin: StandIn, there: Start) -> None:
         (("--server", "http://me:secret@host"), {}, "--server takes no user and password"),
         (("--workdir", "/proc/nothing"), {}, "the work folder /proc/nothing cannot be used: No such file"),
         (("--python", "/nowhere/python"), {}, "/nowhere/python was not found"),
+        (("--server", "https://h", "--fingerprint", "ab:cd"), {}, "ab:cd is no SHA-256 fingerprint"),
+        (("--fingerprint", "ab" * 32), {}, "--fingerprint is of a certificate, and http://127.0.0.1:"),
         (("--server", "https://h", "--ca", "/nowhere.pem"), {}, "the certificate file /nowhere.pem cannot be read"),
         (
             ("--server", "http://example.org"),

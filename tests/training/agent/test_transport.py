@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shutil
 import socket
 import socketserver
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 
 from conftest import missing
-from potato.training.agent import proxies
+from potato.training.agent import proxies, tls
 from potato.training.agent.client import Client, Refused, TooLarge, read_job
 from potato.training.agent.transport import CutOff, HttpTransport, NotStored, Unreachable, Unusable
 from standin import BACKEND, TOKEN, StandIn, serving
@@ -23,12 +25,16 @@ from standin import BACKEND, TOKEN, StandIn, serving
 WHO = {"host": "h", "workdir": "/w", "session": "0123456789abcdef"}
 
 
-def client(url: str, environment: dict[str, str] | None = None, ca: str | None = None) -> Client:
-    return Client(HttpTransport(url, environment or {}, ca), TOKEN, BACKEND)
+def client(
+    url: str, environment: dict[str, str] | None = None, ca: str | None = None, fingerprint: str | None = None
+) -> Client:
+    return Client(HttpTransport(url, environment or {}, ca, fingerprint), TOKEN, BACKEND)
 
 
-def claim(url: str, environment: dict[str, str] | None = None, ca: str | None = None) -> Any:
-    made = client(url, environment, ca)
+def claim(
+    url: str, environment: dict[str, str] | None = None, ca: str | None = None, fingerprint: str | None = None
+) -> Any:
+    made = client(url, environment, ca, fingerprint)
     try:
         return made.claim(WHO, 0)
     finally:
@@ -236,6 +242,68 @@ def test_what_is_wrong_with_a_certificate_is_said(authority: Any) -> None:
         pytest.raises(Unusable, match=r"certificate has expired.*this machine's clock"),
     ):
         claim(standin.url, ca=ca_of(authority))
+
+
+def not_yet_valid(authority: Any) -> ssl.SSLContext:
+    """A server's context whose certificate begins in the year 2090."""
+    folder = authority.folder
+    (folder / "index").touch()
+    (folder / "ca.cnf").write_text(
+        f"[ca]\ndefault_ca=x\n[x]\nnew_certs_dir={folder}\ndatabase={folder}/index\nserial={folder}/serial\n"
+        "default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n"
+    )
+    authority("early", "IP:127.0.0.1")  # its key and request
+    dates = ("-startdate", "20900101000000Z", "-enddate", "20910101000000Z")
+    files = ("-in", "early.csr", "-out", "early.pem", "-keyfile", "ca.key", "-cert", "ca.pem", "-extfile", "early.ext")
+    openssl("ca", "-batch", "-config", "ca.cnf", "-create_serial", *files, *dates, cwd=folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "early.pem", folder / "early.key")
+    return context
+
+
+def test_a_certificate_that_is_not_yet_valid_leads_to_the_clock(authority: Any) -> None:
+    """remote 40"""
+    with (
+        serving(tls=not_yet_valid(authority)) as standin,
+        pytest.raises(Unusable, match=r"not trusted here: certificate is not yet valid\. Look at this machine's clock"),
+    ):
+        claim(standin.url, ca=ca_of(authority))
+
+
+def test_who_reads_along_is_named(authority: Any) -> None:
+    """remote 36: a proxy that shows a certificate of its own; it gets no token to read."""
+    with serving(tls=authority("potato.test", "DNS:potato.test")) as standin:
+        proxy = Proxy(standin.port)
+        try:
+            with pytest.raises(Unusable, match=r"https://potato\.test, issued by 'Test CA', is not trusted here"):
+                claim("https://potato.test", {"https_proxy": f"http://127.0.0.1:{proxy.port}"})
+        finally:
+            proxy.close()
+        assert standin.requests == []
+
+
+def test_one_certificate_is_trusted_by_its_fingerprint(authority: Any) -> None:
+    """remote 36: whoever issued it, and whatever it is called; nothing is sent to any other."""
+    with serving(tls=authority("pinned", "DNS:other.test")) as standin:
+        der = ssl.PEM_cert_to_DER_cert((authority.folder / "pinned.pem").read_text())
+        right = hashlib.sha256(der).hexdigest()
+        assert claim(standin.url, fingerprint=right).job is None
+        assert claim(standin.url, fingerprint=":".join(re.findall("..", right.upper()))).job is None
+        asked = len(standin.requests)
+        with pytest.raises(Unusable, match=r"has the fingerprint ([0-9A-F]{2}:){31}[0-9A-F]{2}, and not the one"):
+            claim(standin.url, ca=ca_of(authority), fingerprint=right[:-1] + "0123456789abcdef"[int(right[-1], 16) - 1])
+        assert len(standin.requests) == asked
+        proxy = Proxy(standin.port)
+        try:
+            environment = {"https_proxy": f"http://127.0.0.1:{proxy.port}"}
+            assert claim("https://potato.test", environment, fingerprint=right).job is None
+        finally:
+            proxy.close()
+
+
+@pytest.mark.parametrize("der", [b"", b"\x30", b"\x30\x82", b"\x30\x03abc", b"\x30\x84\xff\xff\xff\xff", b"\x00" * 50])
+def test_an_issuer_that_cannot_be_read_is_left_out(der: bytes) -> None:
+    assert tls.issuer(der) == ""
 
 
 def test_tls_through_a_proxy(authority: Any) -> None:

@@ -30,7 +30,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     lock = AgentLock(workdir, options.backend)
     try:
         token = take_token(options.token_file, os.environ)
-        HttpTransport(options.server, os.environ, options.ca)
+        _transport(options)
         python = _interpreter(options.python)
         slurm = _slurm(options.slurm_config, workdir)
         os.makedirs(workdir, mode=0o700, exist_ok=True)
@@ -50,6 +50,10 @@ def main(arguments: Optional[List[str]] = None) -> int:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # the exit code tells more than a second Ctrl-C
         lock.release()
+
+
+def _transport(options: argparse.Namespace) -> HttpTransport:
+    return HttpTransport(options.server, os.environ, options.ca, options.fingerprint)
 
 
 class NoInterpreter(Exception):
@@ -80,7 +84,7 @@ def _work(options: argparse.Namespace, workdir: str, python: str, slurm: Optiona
     settings = Settings(options.backend, workdir, python, __version__, options.once, options.keep, slurm=slurm)
 
     def clients() -> Client:
-        return Client(HttpTransport(options.server, os.environ, options.ca), token, options.backend)
+        return Client(_transport(options), token, options.backend)
 
     def say_without_token(text: str) -> None:
         say(text.replace(token, "<token>"))  # an address that the server names may have it in it
@@ -114,6 +118,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--once", action="store_true", help="leave after one job")
     made.add_argument("--keep", action="store_true", help="keep each job's bundle")
     made.add_argument("--ca", metavar="FILE", help="trust this certificate authority besides the system's")
+    made.add_argument(
+        "--fingerprint", metavar="SHA256", help="trust the certificate with this fingerprint, and no other"
+    )
     return made
 
 

@@ -11,7 +11,7 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Callable, Mapping, Optional, Protocol
 
-from potato.training.agent import proxies
+from potato.training.agent import proxies, tls
 from potato.training.agent.proxies import Proxy
 
 PIECE = 1 << 18
@@ -82,21 +82,31 @@ class HttpTransport:
     """A server at an `http://` or `https://` address, through a proxy where the environment names one.
 
     `address` may have a path prefix, and may end with a slash. `ca_file` is a certificate authority trusted besides
-    the system's, which `SSL_CERT_FILE` names too. Raises `Unusable` for an address that is none.
+    the system's, which `SSL_CERT_FILE` names too. With a `fingerprint`, the certificate with that SHA-256 is taken,
+    whoever issued it, and no other. Raises `Unusable` for an address that is none.
     """
 
     longest_range = 8 << 20
 
-    def __init__(self, address: str, environment: Mapping[str, str], ca_file: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        environment: Mapping[str, str],
+        ca_file: Optional[str] = None,
+        fingerprint: Optional[str] = None,
+    ) -> None:
         url = _parsed(address)
         self._scheme, self._host, self._prefix = url.scheme, url.hostname or "", url.path.rstrip("/")
         self._port = url.port or (443 if url.scheme == "https" else 80)
         try:
             self._proxy = proxies.choose(self._scheme, self._host, self._port, environment)
+            self._pin = tls.parse_fingerprint(fingerprint) if fingerprint is not None else None
+            self._tls = tls.context(ca_file) if url.scheme == "https" else None
         except ValueError as error:
             raise Unusable(str(error)) from error
+        if self._pin is not None and self._tls is None:
+            raise Unusable("--fingerprint is of a certificate, and %s has none; use https" % address)
         self.address = address.rstrip("/")
-        self._tls = _tls(ca_file) if url.scheme == "https" else None
         self._connection: Optional[http.client.HTTPConnection] = None
 
     def request(
@@ -161,16 +171,43 @@ class HttpTransport:
         host, port = (self._proxy.host, self._proxy.port) if self._proxy else (self._host, self._port)
         if self._tls is None:
             return http.client.HTTPConnection(host, port, timeout=timeout)
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls)
+        if self._pin is not None:
+            return self._through(tls.PinnedConnection(host, port, self._pin, timeout))
+        return self._through(http.client.HTTPSConnection(host, port, timeout=timeout, context=self._tls))
+
+    def _through(self, connection: http.client.HTTPSConnection) -> http.client.HTTPSConnection:
         if self._proxy is not None:
             connection.set_tunnel(self._host, self._port, headers=dict(self._proxy.headers))
         return connection
 
+    def _issuer(self) -> str:
+        """Who issued the certificate that is shown there, though it is not trusted. Nothing is sent."""
+        host, port = (self._proxy.host, self._proxy.port) if self._proxy else (self._host, self._port)
+        connection = http.client.HTTPSConnection(host, port, timeout=CONNECT_S, context=tls.unverified())
+        try:
+            self._through(connection).connect()
+            return tls.issuer(tls.certificate_of(connection))
+        except (OSError, http.client.HTTPException):
+            return ""
+        finally:
+            connection.close()
+
     def _explained(self, error: Exception) -> Unreachable:
         if isinstance(error, ssl.SSLCertVerificationError):
+            issuer = self._issuer()
             return Unusable(
-                "the certificate of %s is not trusted here: %s. %s"
-                % (self.address, error.verify_message, _TLS_ADVICE.get(error.verify_code, _TLS_AUTHORITY))
+                "the certificate of %s%s is not trusted here: %s. %s"
+                % (
+                    self.address,
+                    issuer and ", issued by %.100r," % issuer,
+                    error.verify_message.rstrip("."),
+                    tls.advice(error),
+                )
+            )
+        if isinstance(error, tls.WrongCertificate):
+            return Unusable(
+                "the certificate of %s has the fingerprint %s, and not the one that --fingerprint names"
+                % (self.address, error)
             )
         kind = CutOff if isinstance(error, http.client.IncompleteRead) else Unreachable
         return kind("%s: %s" % (_way(self.address, self._proxy), _reason(error)))
@@ -202,16 +239,6 @@ def _parsed(address: str) -> urllib.parse.SplitResult:
     return url
 
 
-_TLS_AUTHORITY = "Give the authority's certificate with --ca FILE, or name it in SSL_CERT_FILE"
-_TLS_ADVICE = {
-    9: "Look at this machine's clock",
-    10: "Renew it on the server, or look at this machine's clock",
-    62: "Use the name that the certificate is for with --server",
-    64: "Use the name that the certificate is for with --server",
-}
-"""What to do, by OpenSSL's codes: not yet valid, expired, another host name, another address."""
-
-
 def read_answer(response: http.client.HTTPResponse, opener: Optional[Opener]) -> Answer:
     """The whole of an answer that has begun. Raises `CutOff`, `Unreachable` where it is far too long, `NotStored`."""
     headers = {name.lower(): value for name, value in response.getheaders()}
@@ -239,16 +266,6 @@ def _store(sink: Sink, piece: bytes) -> None:
         sink(piece)
     except OSError as error:
         raise NotStored(str(error)) from error
-
-
-def _tls(ca_file: Optional[str]) -> ssl.SSLContext:
-    context = ssl.create_default_context()  # takes SSL_CERT_FILE into account
-    if ca_file:
-        try:
-            context.load_verify_locations(cafile=ca_file)
-        except (OSError, ssl.SSLError) as error:
-            raise Unusable("the certificate file %s cannot be read: %s" % (ca_file, error)) from error
-    return context
 
 
 def _way(address: str, proxy: Optional[Proxy]) -> str:
