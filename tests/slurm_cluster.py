@@ -206,7 +206,7 @@ class Cluster:
         """Run a command of SLURM's as root; what it prints."""
         done = subprocess.run(
             self._machine.command(*command),
-            env={**os.environ, **self.env},
+            env={"PATH": PATH, "SLURM_CONF": str(self.conf)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
