@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jobs import Item, write_bundle
 from lab import wait_for
 from potato.training.agent.agent import Agent
@@ -49,6 +51,7 @@ ITEMS = [
     *(Item(f"p{n}", f"predict {n}", "predict") for n in range(3)),
 ]
 _numbers = iter(range(10**6))
+only_in_full = pytest.mark.skipif("POTATO_FULL" not in os.environ, reason="takes long; set POTATO_FULL=1")
 
 
 class Submitted:

@@ -10,7 +10,7 @@ import pytest
 
 from lab import wait_for
 from slurm_cluster import Cluster
-from slurm_scene import FAST, Login, Submitted
+from slurm_scene import FAST, Login, Submitted, only_in_full
 
 FAULTS = int(os.environ.get("POTATO_FAULTS", "40"))
 
@@ -33,6 +33,7 @@ def test_a_controller_that_stands_still_during_the_submission(login: Login, clus
     assert len([name for _, name, *_ in cluster.jobs("all") if one.run_id in name]) == 1
 
 
+@only_in_full
 def test_a_controller_that_is_dead_during_the_submission(login: Login, cluster: Cluster) -> None:
     cluster.kill("slurmctld")
     one = login.submit()

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from slurm_cluster import Cluster
-from slurm_scene import Login
+from slurm_scene import Login, only_in_full
 
-pytestmark = [
-    pytest.mark.skipif("POTATO_FULL" not in os.environ, reason="takes minutes; set POTATO_FULL=1"),
-    pytest.mark.timeout(600),
-]
+pytestmark = [only_in_full, pytest.mark.timeout(600)]
 WAITS = {"params": {"does": "wait"}}
 
 
