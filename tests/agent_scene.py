@@ -10,7 +10,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +188,10 @@ def token_for(lab: Lab) -> str:
     return register(lab.project, BACKEND)
 
 
+def _time_of_day() -> datetime:
+    return datetime.fromtimestamp(time.time(), timezone.utc)  # by way of `time.time`, which tests shift
+
+
 def serve(folder: Path, port: int, tasks: str = "potato.tasks", **offered: Any) -> None:
     """Serve the lab in `folder` until stdin ends. `tasks` is the module that does the long work. `offered` stands in
     each job that an agent gets, such as `give_up_s`; a text names another field of the job."""
@@ -199,7 +205,7 @@ def serve(folder: Path, port: int, tasks: str = "potato.tasks", **offered: Any) 
     notifier, project = Notifier(), Lab.again(folder).project
     runner = TaskRunner(project, tasks)
     runner.start()
-    app = create_app(project, notifier=notifier, tasks=runner)
+    app = create_app(project, notifier=notifier, tasks=runner, clock=_time_of_day)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
 
     def end_with_stdin() -> None:

@@ -33,7 +33,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def writer(tmp_path: Path, clock: Clock) -> EventWriter:
-    return EventWriter(str(tmp_path / "events.jsonl"), clock)
+    return EventWriter(str(tmp_path / "events.jsonl"), clock, timer=clock)
 
 
 def test_every_event_is_a_line_with_version_name_and_time(writer: EventWriter, tmp_path: Path) -> None:
@@ -54,6 +54,18 @@ def test_every_event_is_a_line_with_version_name_and_time(writer: EventWriter, t
         | {"install_hint": "pip install peft"},
         {"v": 1, "event": "result", "t": 1000.0, "status": "success", "n_predictions": 2},
     ]
+
+
+def test_a_clock_that_is_set_back_does_not_silence_progress(clock: Clock, tmp_path: Path) -> None:
+    """remote 40"""
+    timer = Clock()
+    writer = EventWriter(str(tmp_path / "events.jsonl"), clock, timer=timer)
+    for current in range(4):
+        writer.progress("fit", current, 10)
+        timer.now += 1
+        clock.now -= 86400
+    found = written(tmp_path)
+    assert [(event["current"], event["eta_s"]) for event in found] == [(0, None), (1, 9.0), (2, 8.0), (3, 7.0)]
 
 
 def test_progress_is_throttled_but_first_and_last_are_always_there(

@@ -33,11 +33,19 @@ class EventWriter:
     """Appends events to a file, each in one write, from any thread.
 
     Progress is throttled here: one event a phase each `progress_interval_s`, and always the first and the last.
+    `clock` tells the time of day, which may be set meanwhile; `timer` measures.
     """
 
-    def __init__(self, path: str, clock: Callable[[], float] = time.time, progress_interval_s: float = 0.5) -> None:
+    def __init__(
+        self,
+        path: str,
+        clock: Callable[[], float] = time.time,
+        progress_interval_s: float = 0.5,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._clock = clock
+        self._timer = timer
         self._interval = progress_interval_s
         self._lock = threading.Lock()
         self._phase = ""
@@ -50,7 +58,7 @@ class EventWriter:
 
     def progress(self, phase: str, current: int, total: int) -> None:
         """`current` of `total` is done in `phase`; the remaining time is estimated from the phase so far."""
-        now = self._clock()
+        now = self._timer()
         if phase != self._phase:
             self._phase, self._phase_started, self._last_progress = phase, now, -math.inf
         if current < total and now - self._last_progress < self._interval:
