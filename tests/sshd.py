@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 from cables import Cable
@@ -24,6 +25,7 @@ from potato.training.worker import processes
 
 ALIAS = "gpu-server"
 USUAL = Machine()
+_ports = count(20000)
 SETTINGS = """\
 PidFile none
 UsePAM no
@@ -90,13 +92,13 @@ class Host:
 
     def __init__(self, there: Running, client: Client, alias: str, settings: Sequence[str]) -> None:
         self.cable = Cable(there) if there.has_network else None
-        self.address = self.cable.address if self.cable else "127.0.0.1"
+        self.address = self.cable.address if self.cable else loopback()
         self.there = there
         self.client = client
         self.alias = alias
         self.home = there.home
         self.known_hosts = client.folder / f"known_hosts.{alias}"
-        self.port = 0
+        self.port = next(_ports)
         self.log = there.folder / "sshd.log"
         self._settings = [*settings, *SETTINGS.splitlines()]
         self._host_key = there.folder / "host_key"
@@ -115,14 +117,14 @@ class Host:
         return alias
 
     def up(self) -> None:
-        """Let sshd listen; on the same port each time."""
-        for _ in range(10):
-            port = self.port or free_port()
-            self._start(port)
-            if self._listens(port):
-                self.port = port
-                return
-        raise AssertionError(self.log.read_text("utf-8"))
+        """Let sshd listen; at the same place each time."""
+        self._start()
+        deadline = time.monotonic() + 60
+        while not self._listens():
+            said = self.log.read_text("utf-8", "replace")
+            assert self._service is not None and self._service.poll() is None, said
+            assert time.monotonic() < deadline, said
+            time.sleep(0.01)
 
     def down(self) -> None:
         """Nobody can log in any more; whoever is logged in stays."""
@@ -160,22 +162,23 @@ class Host:
         self.down()
         self.send(signal.SIGKILL)
 
-    def _start(self, port: int) -> None:
+    def _start(self) -> None:
         config = self.there.folder / "sshd_config"
-        lines = [f"ListenAddress {self.address}\nPort {port}\nHostKey {self._host_key}", *self._settings]
+        lines = [f"ListenAddress {self.address}\nPort {self.port}\nHostKey {self._host_key}", *self._settings]
         config.write_text("\n".join(lines) + "\n", "utf-8")
         sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin") or missing("sshd")
         self._service = self.there.spawn(sshd, "-D", "-e", "-f", str(config), log=self.log)
 
-    def _listens(self, port: int) -> bool:
-        assert self._service is not None
-        deadline = time.monotonic() + 30
-        while self._service.poll() is None:
-            with contextlib.suppress(OSError), socket.create_connection((self.address, port), 10) as probe:
-                return probe.recv(4) == b"SSH-"
-            assert time.monotonic() < deadline, self.log.read_text("utf-8")
-            time.sleep(0.01)
+    def _listens(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), 30) as probe:
+            return probe.recv(4) == b"SSH-"
         return False
+
+
+def loopback() -> str:
+    """An address of loopback that this process alone listens on, so that nobody else can be met there."""
+    pid = os.getpid()
+    return f"127.{64 + (pid >> 16)}.{pid >> 8 & 255}.{pid & 255}"
 
 
 def free_port() -> int:
