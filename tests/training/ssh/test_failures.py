@@ -288,7 +288,7 @@ DOCUMENTED = [
     "The copy from gpu.example.org sent nothing for 180 s",
     "The run was stopped after 3600 seconds (max_wall_seconds)",
     "nvrtc: error: failed to open libnvrtc-builtins.so",
-    "has no venv",
+    "cannot make a virtual environment (venv)",
     "banner",
 ]
 
