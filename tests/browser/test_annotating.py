@@ -371,8 +371,8 @@ def test_leaving_with_an_unsaved_answer_warns(live: Any, tab: Any) -> None:
     tab.context.set_offline(True)
     tab.locator("label.choice").first.click()
     _state(tab, "Not saved")
-    tab.close(run_before_unload=True)
-    tab.wait_for_event("close")
+    with tab.expect_event("close"):
+        tab.close(run_before_unload=True)
     assert asked == ["beforeunload"]
 
 
