@@ -16,7 +16,9 @@ from lab import use_fakes, wait_for
 from machines import PYTHON
 from potato.store.runs import State
 from potato.training.backends import open_backend
+from raters import majority
 from slurm_cluster import Cluster
+from slurm_scene import only_in_full
 from ssh_scene import REMOTE_DIR, jobs_there, scene, settings, ssh_lab
 from sshd import Host
 
@@ -95,18 +97,27 @@ def test_the_check_names_what_a_run_would_use(host: Host, cluster: Cluster, tmp_
     ("trainer", "params"),
     [
         ("sklearn-text", {}),
-        ("hf-text-classification", {"max_steps": 4, "batch_size": 4, "max_length": 32}),
+        pytest.param("hf-text-classification", {"epochs": 1, "max_length": 32}, marks=only_in_full),
     ],
 )
 def test_on_the_reviews_the_scores_are_those_of_local(
-    host: Host, cluster: Cluster, tmp_path: Path, reviews: Path, trainer: str, params: dict[str, Any]
+    host: Host,
+    cluster: Cluster,
+    tmp_path: Path,
+    reviews: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trainer: str,
+    params: dict[str, Any],
 ) -> None:
-    lines = (reviews / "reviews.jsonl").read_text("utf-8").splitlines()[:120]
-    items = [json.loads(line) for line in lines]
-    labels = {row["id"]: ("positive", "negative")[len(row["text"]) % 2] for row in items}
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    rows = [json.loads(line) for line in (reviews / "reviews.jsonl").read_text("utf-8").splitlines()][:120]
     if trainer.startswith("hf"):
         params = {"base_model": minilm_folder(), **params}
-    lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, mem="3500")}, items, labels)
+    asked = {"mem": "3500", "gres": "gpu:1", "prelude": ["export HF_HUB_OFFLINE=1"], "num_threads": 1}
+    lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, **asked)}, rows, majority(reviews))
     with scene(lab) as made:
         here, there = (made.success(made.submit(name, trainer, **params), 280) for name in ("local", CLUSTER))
-    assert here.scores and there.scores == here.scores
+        told = [made.folder(run.run_id).predictions.read_bytes() for run in (here, there)]
+        assert list(made.folder(there.run_id).artifacts.rglob("*"))
+    assert here.scores and there.scores == here.scores and told[0] == told[1]
+    assert jobs_there(host) == []
