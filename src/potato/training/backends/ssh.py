@@ -143,6 +143,7 @@ class SshBackend(LoginBackend[SshSettings]):
             "gpus",
             gpus=self.settings.gpus,
             min_free_mb=self.settings.min_free_gpu_mb,
+            limit_s=self.timing.nvidia_smi,
             python=python if trainer is None or needs_torch(trainer) else None,
             **more,
         )

@@ -27,5 +27,7 @@ class SshTiming:
     """A copy that brings nothing for so long is given up."""
     clean_up: float = 120.0
     """How long tidying up after an end that the host did not see is tried, in the background."""
+    nvidia_smi: float = 20.0
+    """How long each question to nvidia-smi may take there: on a driver that hangs it never ends."""
     leave: float = 1.0
     """How long an ssh that was told to end may take, before it is killed."""
