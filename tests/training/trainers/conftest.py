@@ -71,6 +71,20 @@ def schooled(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@pytest.fixture(scope="session")
+def tiny_vit(fine_tuning: None, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a vision transformer of two small layers that has learned nothing."""
+    import torch
+    from transformers import ViTConfig, ViTImageProcessor, ViTModel
+
+    folder = str(tmp_path_factory.mktemp("tiny-vit"))
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96}
+    ViTModel(ViTConfig(image_size=8, patch_size=2, **sizes)).save_pretrained(folder)
+    ViTImageProcessor(size={"height": 8, "width": 8}, resample=0).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def _own_environment() -> Iterator[None]:
     """What a trainer sets in the environment ends with the test."""

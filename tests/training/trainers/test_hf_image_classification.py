@@ -26,20 +26,6 @@ QUICK = {"epochs": 12, "learning_rate": 3e-3, "batch_size": 32, "patience": 12}
 DIGITS = [str(digit) for digit in range(10)]
 
 
-@pytest.fixture(scope="session")
-def tiny_vit(fine_tuning: None, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The folder of a vision transformer of two small layers that has learned nothing."""
-    import torch
-    from transformers import ViTConfig, ViTImageProcessor, ViTModel
-
-    folder = str(tmp_path_factory.mktemp("tiny-vit"))
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96}
-    ViTModel(ViTConfig(image_size=8, patch_size=2, **sizes)).save_pretrained(folder)
-    ViTImageProcessor(size={"height": 8, "width": 8}, resample=0).save_pretrained(folder)
-    return folder
-
-
 def digits(folder: Path, train: int = 400, test: int = 150, target: Any = str) -> list[Item]:
     """Items with a PNG each in the bundle's media folder, divided by chance that is always the same."""
     from PIL import Image

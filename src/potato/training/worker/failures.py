@@ -1,6 +1,7 @@
 """Why a job ended early: an exception becomes one sentence, a code, and an exit code."""
 
 import errno
+import os
 import sys
 import traceback
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ def explain(error: BaseException, trainer: str) -> Failure:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         where = " while writing %s" % error.filename if error.filename else ""
         return Failure(Exit.TRAINER_FAILED, "disk_full", "The disk is full%s (%s)" % (where, error.strerror))
+    if os.strerror(errno.ENOSPC) in str(error):  # as libraries that are not written in Python say it
+        return Failure(Exit.TRAINER_FAILED, "disk_full", "The disk is full (%s)" % _short(error))
     message = "Trainer '%s' failed: %s: %s" % (trainer, type(error).__name__, _short(error))
     return Failure(Exit.TRAINER_FAILED, "trainer_failed", message)
 
