@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 from typing import Any, Dict, Mapping, Optional, Tuple
 
 from potato.training.agent.folder import Attempt, JobFolder
@@ -23,6 +24,8 @@ from potato.training.agent.slurm.verdict import Failure
 from potato.training.agent.slurm.waiting import Waiting
 from potato.training.contract.spec import Spec
 
+LAG_S = 120.0
+"""So much later than on one machine a node may see that the lease was renewed."""
 SURE_S = 2.0
 """SLURM may still call a job that has just started pending."""
 
@@ -66,7 +69,8 @@ class SlurmWorker:
     def start(self) -> None:
         """See `Worker.start`. The first `goes_on` submits the job."""
         root = code.shared(self._workdir, os.path.join(self._path, "code"))
-        self._spec.write(os.path.join(self._path, "spec.json"))
+        patient = self._spec.lease_s and self._spec.lease_s + LAG_S
+        replace(self._spec, lease_s=patient).write(os.path.join(self._path, "spec.json"))
         hidden = not self._settings.asks_for_gpus
         text = script(self._path, self._spec.run_id, root, self._python, self._settings.prelude, hidden)
         with open(self._script, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
