@@ -213,6 +213,6 @@ def test_the_run_page_says_how_annotators_answered_with_and_without_the_suggesti
     monkeypatch.setattr("potato.training.web.use.use_of", lambda *_: counted)
     text = _text(_run_page(client, database, scenes.succeeded(5)))
     assert (
-        "sentiment: annotators took 1,050 of 1,200 (88%) suggestions as they were; "
-        "where they were hidden, 6 of 10 (60%) answers are the model's too."
-    ) in text.replace("&#39;", "'")
+        "sentiment: 1,050 of 1,200 (88 %) suggestions were taken as they were; "
+        "where they were hidden, 6 of 10 (60 %) answers are the model's all the same."
+    ) in text.replace("&#39;", "'").replace("\u00a0", " ")

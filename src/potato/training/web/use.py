@@ -6,6 +6,7 @@ from potato.project import Project
 from potato.store import Connection
 from potato.store.runs import Run
 from potato.store.suggestion_use import Use, use_of
+from potato.web.render import percent
 
 
 def sentences(connection: Connection, run: Run, project: Project) -> list[str]:
@@ -18,11 +19,11 @@ def sentences(connection: Connection, run: Run, project: Project) -> list[str]:
 def _sentence(scheme: str, use: Use) -> str:
     parts = []
     if use.shown:
-        parts.append(f"annotators took {_share(use.accepted, use.shown)} suggestions as they were")
+        parts.append(f"{_share(use.accepted, use.shown)} suggestions were taken as they were")
     if use.hidden:
-        parts.append(f"where they were hidden, {_share(use.agreed, use.hidden)} answers are the model's too")
+        parts.append(f"where they were hidden, {_share(use.agreed, use.hidden)} answers are the model's all the same")
     return f"{scheme}: {'; '.join(parts)}."
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part:,} of {whole:,} ({part / whole:.0%})"
+    return f"{part:,} of {whole:,} ({percent(part / whole)})"
