@@ -63,7 +63,11 @@ class Served:
         command = [sys.executable, __file__, str(lab.folder), str(self.port), json.dumps(settings)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
         self.http = httpx.Client(base_url=self.url, headers=KEY, timeout=30)
-        wait_for(self._answers, 60)
+        try:
+            wait_for(self._answers, 120)
+        except BaseException:
+            self.kill()
+            raise
 
     def _answers(self) -> bool:
         assert self.process.poll() is None
@@ -143,7 +147,11 @@ class RunningAgent:
         command += ["--workdir", str(workdir), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, "POTATO_TRAINING_TOKEN": token, **env}
+                command,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "POTATO_TRAINING_TOKEN": token, **env},
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
             )
 
     def said(self) -> str:
@@ -154,7 +162,10 @@ class RunningAgent:
         """Ctrl-C; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-        return self.process.wait(timeout=30)
+        try:
+            return self.process.wait(timeout=60)
+        finally:
+            self.process.kill()
 
     def kill(self) -> None:
         """SIGKILL."""

@@ -142,10 +142,14 @@ class HostileProxy:
         self.holds.append(Hold(route, spot, wanted))
         return self.holds[-1]
 
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        while self.holds:
+            self.holds.pop().let_go.set()
+
     def close(self) -> None:
         """No way any more."""
-        for hold in self.holds:
-            hold.let_go.set()
+        self.let_go()
         self._listener.shutdown()
         self._listener.server_close()
         self._thread.join()

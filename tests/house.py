@@ -6,15 +6,15 @@ import os
 import signal
 from pathlib import Path
 
-from agent_scene import BACKEND, RunningAgent, Served, agent_lab
-from hostile_proxy import HostileProxy
+from agent_scene import API, BACKEND, RunningAgent, Served, agent_lab
+from hostile_proxy import NONE, HostileProxy
 from keepers import keepers_of, left_of
 from potato.training.agents.tokens import register
 from potato.training.worker import launch
 
 LIMIT = 120.0
 BRIEF = "brief"
-SILENCE_S = {BACKEND: 100, BRIEF: 6}
+SILENCE_S = {BACKEND: 100, BRIEF: 8}
 """After how long a backend's agent is missed, and after how long the agent gives the server up."""
 
 
@@ -66,12 +66,21 @@ class House:
         elif who == "agent":
             self.agents[backend].kill()
         elif who == "keeper":
-            (pid,) = keepers_of(run_id)
-            os.kill(pid, signal.SIGKILL)
+            for pid in keepers_of(run_id):
+                os.kill(pid, signal.SIGKILL)
         else:
             worker = launch.read(str(self.attempt(run_id)))
             assert worker is not None and launch.alive(worker)
             os.kill(worker.pid, signal.SIGKILL)
+
+    def settle(self, backend: str, run_id: str) -> None:
+        """Whatever a test has done: the next one finds everything alive, and nothing that goes on or waits."""
+        self.proxy.faults = lambda request: NONE
+        self.proxy.let_go()
+        self.start(backend)
+        if self.server.run(run_id)["state"] not in ("success", "error", "cancelled"):
+            self.server.http.post(f"{API}/runs/{run_id}/cancel")
+            self.server.finished(run_id, LIMIT)
 
     def close(self) -> None:
         self.proxy.close()
