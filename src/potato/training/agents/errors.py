@@ -124,6 +124,16 @@ class UnknownFile(PotatoError):
         super().__init__(f"There is no file {name!r:.100}; an agent sends {', '.join(known)}")
 
 
+class NotStoredHere(PotatoError):
+    """The server's disk did not take it; what is held is as it was, and the agent asks again."""
+
+    code = "not_stored"
+    status = 507
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"The server could not store it: {error.strerror or error}", hint="make room on its disk")
+
+
 class PredictionsTooLarge(PotatoError):
     """The predictions pass `max_predictions_mb`."""
 

@@ -7,6 +7,7 @@ goes on from there. A piece that comes twice changes nothing.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from potato.errors import PotatoError
-from potato.training.agents.errors import Incomplete, PredictionsTooLarge, UnknownFile, WrongOffset
+from potato.training.agents.errors import Incomplete, NotStoredHere, PredictionsTooLarge, UnknownFile, WrongOffset
 from potato.training.contract.files import sha256_file, sync_folder
+
+_log = logging.getLogger("potato.runs")
 
 GROWING = ("events.jsonl", "stderr.log", "agent.log")
 """Files whose every attempt follows the last in one file."""
@@ -55,7 +58,7 @@ class Intake:
         """Put a piece in its place; the length held then.
 
         Raises `UnknownFile`, `WrongOffset` for a piece past the end, `PredictionsTooLarge`, why it was closed, and
-        `OSError` where the disk is full: then what is held is as it was.
+        `NotStoredHere` where the disk is full: then what is held is as it was.
         """
         path = self._path(name)
         with self._open():
@@ -79,8 +82,8 @@ class Intake:
         """Check every declared file, let the predictions appear under their name, and do what is to follow before
         anything else of this attempt. Safe to repeat, where `then` is.
 
-        Raises `UnknownFile`, why it was closed, or `Incomplete` with the lengths to go on from; a file whose bytes
-        differ is begun anew.
+        Raises `UnknownFile`, why it was closed, `NotStoredHere`, or `Incomplete` with the lengths to go on from; a file
+        whose bytes differ is begun anew.
         """
         for name in declared:
             self._path(name)
@@ -98,7 +101,11 @@ class Intake:
         with self._lock:
             if self._closed is not None:
                 raise self._closed
-            yield
+            try:
+                yield
+            except OSError as error:
+                _log.error("a file could not be stored in %s: %s", self._folder, error)
+                raise NotStoredHere(error) from error
 
     def _check(self, name: str, file: Declared) -> None:
         path = self._path(name)
@@ -141,11 +148,11 @@ def begin_attempt(folder: Path) -> dict[str, int]:
 
 
 def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
-        before = file.tell()
+    with path.open("ab", buffering=0) as file:  # a buffer would try again, when it is closed, to write its rest
+        before, rest = file.tell(), memoryview(data)
         try:
-            file.write(data)
-            file.flush()
+            while rest:
+                rest = rest[file.write(rest) :]
         except OSError:
             os.truncate(path, before)  # half a piece would be taken for a whole one
             raise

@@ -72,7 +72,7 @@ async def get_bundle(run_id: RunId, attempt: Attempt, site: SiteDep, backend: Ba
     return FileResponse(RunFolder.of(site.project, run_id).archive, media_type="application/gzip")
 
 
-@router.put("/runs/{run_id}/files/{name}", response_model=bodies.Length, responses=errors(404, 409, 413))
+@router.put("/runs/{run_id}/files/{name}", response_model=bodies.Length, responses=errors(404, 409, 413, 507))
 async def put_piece(
     request: Request,
     run_id: RunId,
@@ -100,7 +100,7 @@ async def report(run_id: RunId, body: bodies.Report, site: SiteDep, backend: Bac
     return Json(await run_in_threadpool(answers.report, assignment, body))
 
 
-@router.post("/runs/{run_id}/result", response_model=bodies.Taken, responses=errors(404, 409))
+@router.post("/runs/{run_id}/result", response_model=bodies.Taken, responses=errors(404, 409, 507))
 async def result(run_id: RunId, body: bodies.Result, site: SiteDep, backend: BackendDep) -> Response:
     """How the job ended. Answered once every declared file is here whole; safe to repeat."""
     if await _taken_before(site, backend, run_id, body.attempt):

@@ -22,6 +22,7 @@ _MEANINGS = {
     404: "There is no such thing.",
     409: "It does not go with the present state, or the project has no such backend.",
     413: "The body is larger than the server takes.",
+    507: "The server's disk did not take it; ask again.",
 }
 
 
