@@ -178,9 +178,11 @@ def _be_nice(pid: int) -> None:
 
 
 def _bury(worker: Launched) -> None:
-    """Take away the zombie of a child that has ended, and learn how it did."""
+    """Take away the zombie of a child that has ended, and learn how it did. Its first thread is a zombie at once; it can
+    be taken away when the others have ended too, a moment later."""
     if worker.child is not None:
-        worker.child.poll()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.child.wait(1.0)
 
 
 def _group(worker: Launched) -> List[processes.Stat]:
