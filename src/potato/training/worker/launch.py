@@ -178,8 +178,8 @@ def _be_nice(pid: int) -> None:
 
 
 def _bury(worker: Launched) -> None:
-    """Take away the zombie of a child that has ended, and learn how it did. Its first thread is a zombie at once; it can
-    be taken away when the others have ended too, a moment later."""
+    """Take away the zombie of a child that has ended, and learn how it did. It can be taken away when all its threads
+    have ended, a moment after the first, which makes it look dead."""
     if worker.child is not None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.child.wait(1.0)
