@@ -104,6 +104,7 @@ CASES = [
     # A server that comes back goes on where it was; the agent asks until it does.
     *(Case(stage, "server") for stage in STAGES),
     # So does an agent. Where it did not yet know that it had the job, it gets a new attempt.
+    Case("building", "agent"),
     Case("claimed", "agent", attempt=2),
     *(Case(stage, "agent") for stage in list(STAGES)[2:-1]),
     Case("fitting", "agent server"),
