@@ -186,6 +186,37 @@ def test_a_label_with_one_item_and_no_val_items_are_no_hindrance(
     assert not any(key.startswith("val_") for key in model.metrics())
 
 
+@pytest.mark.parametrize("scene", [scene for scene in SCENES if scene.kind == "nominal"][:-1], ids=name)
+def test_500_labels_are_taken(tmp_path: Path, scene: Scene, request: pytest.FixtureRequest) -> None:
+    """That of a language model, which is asked differently then, is tested beside it."""
+    labels = [f"label {number}" for number in range(500)]
+    given = [item for item in scene.items(tmp_path) if item.split == "train"]
+    rows = [
+        dataclasses.replace(given[number % len(given)], id=str(number), targets={"s": label})
+        for number, label in enumerate(labels)
+    ]
+    rows.append(dataclasses.replace(rows[7], id="asked", split="predict"))
+    many = dataclasses.replace(scene, items=lambda folder: rows, labels=labels)
+    quick = {"epochs": 1} if "epochs" in scene.params else {}
+    model = scene.get().fit(many.task(many.bundle(tmp_path), base_of(scene, request), **quick))
+    [said] = model.predict(held_out(tmp_path))
+    assert list(said.probabilities or {}) == labels
+
+
+def test_pairs_of_empty_and_very_long_texts_are_taken(tmp_path: Path, schooled: str) -> None:
+    [scene] = [scene for scene in SCENES if scene.kind == "pairwise"]
+    sides = ["", " ", "great " * 20_000, "\0", "😀"]
+    rows = [
+        dataclasses.replace(item, fields={"text_a": sides[number % 5], "text_b": sides[(number + 1) % 5]})
+        for number, item in enumerate(scene.items(tmp_path)[:40])
+    ]
+    odd = dataclasses.replace(
+        scene, items=lambda folder: [*rows, dataclasses.replace(rows[0], id="asked", split="predict")]
+    )
+    model = scene.get().fit(odd.task(odd.bundle(tmp_path), schooled, epochs=1))
+    assert [one.instance_id for one in model.predict(held_out(tmp_path))] == ["asked"]
+
+
 @pytest.mark.parametrize("trainer", ["text-embedding", "hf-token-classification", "llm-finetune"])
 def test_a_worker_leaves_fitting_within_five_seconds(
     tmp_path: Path, trainer: str, request: pytest.FixtureRequest

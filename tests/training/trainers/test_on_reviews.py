@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 from collections import Counter
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from conftest import missing, sample
 from jobs import Item, Job, write_bundle
 from potato.training.contract.exits import Exit
 
@@ -78,3 +80,29 @@ def test_fine_tuning_beats_sklearn_text(reviews: Path, tmp_path: Path, minilm: s
     )
     print(f"sklearn-text {base:.4f}, hf-text-classification {tuned:.4f}")
     assert tuned > base + 0.02
+
+
+def short(reviews: Path, train: int, test: int) -> list[Item]:
+    """Short reviews: a step on them is quick."""
+    some = [item for item in rows(reviews) if len(item.text) < 120]
+    of = {split: [item for item in some if item.split == split] for split in ("train", "test")}
+    return of["train"][:train] + of["test"][:test]
+
+
+@pytest.mark.timeout(900)
+def test_a_language_model_learns_from_few_reviews(reviews: Path, tmp_path: Path, fine_tuning: None) -> None:
+    items = short(reviews, 40, 60)
+    test = Counter(item.targets["s"] for item in items if item.split == "test")
+    base = str(sample("SmolLM2-135M-Instruct"))
+    share = accuracy(tmp_path, items, "llm-finetune", base_model=base, max_length=128, epochs=2)
+    print(f"llm-finetune {share:.3f}")
+    assert share >= max(test.values()) / test.total() + 0.05
+
+
+@pytest.mark.timeout(900)
+def test_a_language_model_is_taken_in_4_bits(reviews: Path, tmp_path: Path, fine_tuning: None) -> None:
+    if importlib.util.find_spec("bitsandbytes") is None:
+        missing("the package bitsandbytes")
+    params = {"base_model": str(sample("SmolLM2-135M-Instruct")), "max_length": 128, "quantization": "4bit"}
+    accuracy(tmp_path, short(reviews, 8, 4), "llm-finetune", **params, epochs=1)
+    assert json.loads((tmp_path / "work" / "artifacts" / "1-s" / "potato.json").read_text())["quantization"] == "4bit"
