@@ -16,6 +16,10 @@ ROOT = Path(__file__).parents[1]
 hypothesis.settings.register_profile("potato", deadline=None, derandomize=os.environ.get("CI") == "true")
 hypothesis.settings.load_profile("potato")
 
+# A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def missing(what: str) -> None:
     """Skip for want of `what`; in CI, where everything is installed, fail instead."""
