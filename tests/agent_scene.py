@@ -128,7 +128,7 @@ class Served:
 
 class RunningAgent:
     """A real agent process. `behind` stands before its command line; `env` is added to its environment; `program` is
-    the module that it is, e.g. `quick_agent`."""
+    the module that it is, e.g. `quick_agent`, and `python` its interpreter."""
 
     def __init__(
         self,
@@ -139,11 +139,12 @@ class RunningAgent:
         backend: str = BACKEND,
         behind: Sequence[str] = (),
         program: str = "potato.training.agent",
+        python: str = sys.executable,
         **env: str,
     ) -> None:
         self.workdir = workdir
         self.log = workdir.with_suffix(".log")
-        command = [*behind, sys.executable, "-m", program, "--server", url, "--backend", backend]
+        command = [*behind, python, "-m", program, "--server", url, "--backend", backend]
         command += ["--workdir", str(workdir), *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -44,6 +46,17 @@ def sample(name: str) -> Path:
     if not folder.is_dir():
         missing(f"the sample {name}: python .ci/samples fetches it")
     return folder
+
+
+@pytest.fixture(scope="session")
+def python38() -> str:
+    """A real Python 3.8."""
+    installed = sorted((Path.home() / ".pyenv" / "versions").glob("3.8*/bin/python3.8"))
+    for candidate in (shutil.which("python3.8"), *map(str, installed)):
+        if candidate and subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode == 0:
+            return candidate
+    missing("a Python 3.8")
+    raise AssertionError
 
 
 @pytest.fixture(scope="session")

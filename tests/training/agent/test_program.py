@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from conftest import missing
 from jobs import Item, environment, write_bundle
 from lab import wait_for
 from potato.training.worker import launch
@@ -26,17 +24,6 @@ Start = Callable[..., Any]
 
 def fitting(run: Any) -> None:
     wait_for(lambda: b'"now fit"' in bytes(run.files["events.jsonl"]))
-
-
-@pytest.fixture(scope="session")
-def python38() -> str:
-    """A real Python 3.8."""
-    installed = sorted((Path.home() / ".pyenv" / "versions").glob("3.8*/bin/python3.8"))
-    for candidate in (shutil.which("python3.8"), *map(str, installed)):
-        if candidate and subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode == 0:
-            return candidate
-    missing("a Python 3.8")
-    raise AssertionError
 
 
 # Exit codes

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
+import pytest
+
 from agent_scene import BACKEND, RunningAgent, Served, agent, agent_lab, served, token_for
+from jobs import SOURCE
 from lab import use_fakes, wait_for
 from potato.training.worker.launch import find_marked
 
@@ -152,3 +157,24 @@ def test_a_second_agent_elsewhere_is_refused(server: Served, token: str, tmp_pat
         with agent(server.url, token, tmp_path / "two") as second:
             assert second.process.wait(timeout=30) == 4
         assert str(tmp_path / "one") in second.said()
+
+
+def test_an_old_python_without_a_locale_and_names_of_every_alphabet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python38: str
+) -> None:
+    """Server and agent under LC_ALL=C, the agent a Python 3.8, and nothing in ASCII: ids, texts, folders."""
+    use_fakes(monkeypatch)
+    for name, value in (("LC_ALL", "C"), ("LANG", "C")):
+        monkeypatch.setenv(name, value)
+    ids = [f"größe/{number} 好 🙂" for number in range(60)]
+    rows = [{"id": ident, "text": f"Text ü {ident}"} for ident in ids]
+    with served(agent_lab(tmp_path / "läb 好", items=rows)) as server:
+        work, path = tmp_path / "wörk ж", os.pathsep.join([str(SOURCE), os.environ["PYTHONPATH"]])
+        with agent(server.url, token_for(server.lab), work, "--once", python=python38, PYTHONPATH=path) as running:
+            run_id = server.submit()
+            run = server.finished(run_id)
+            assert run["state"] == "success", (server.log(run_id), running.said())
+    assert run["artifact_uri"].endswith(f"/wörk ж/jobs/{run_id}/attempt-1/artifacts")
+    lines = (server.lab.project.runs_dir / run_id / "predictions.jsonl").read_text("utf-8").splitlines()
+    assert lines and {json.loads(line)["instance_id"] for line in lines} <= set(ids)
+    assert "Traceback" not in running.said()
