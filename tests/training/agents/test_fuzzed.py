@@ -374,6 +374,8 @@ def test_an_odd_range_costs_no_more_than_the_bundle(scene: Scene, given: str) ->
         ("Content-Length: -1", b"x"),
         ("Content-Length: x", b"x"),
         ("Content-Length: 99999999999999999999999", b"x"),
+        ("Content-Length: 5", b"x"),
+        ("Transfer-Encoding: chunked", b"ffffffffffffffffff\r\nx\r\n0\r\n\r\n"),
         ("Content-Length: 1000001", b"x" * 1_000_001),
         ("Content-Length: 1\r\nContent-Length: 2", b"xx"),
         ("Transfer-Encoding: chunked", b"zz\r\nx\r\n0\r\n\r\n"),
