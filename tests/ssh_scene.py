@@ -111,3 +111,9 @@ def jobs_there(host: Host) -> list[str]:
     """The runs that have left something on the host."""
     folder = host.home / REMOTE_DIR / "jobs"
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def in_tmp(host: Host) -> list[str]:
+    """What stands in the host's /tmp, but for the way to this repository where it lies there itself."""
+    ours = [part.parts[2] for part in (Path(PYTHON), FAKES) if part.parts[1] == "tmp"]
+    return sorted(path.name for path in (host.there.root / "tmp").iterdir() if path.name not in ours)

@@ -28,8 +28,8 @@ OTHER = "other-workstation"
 
 
 class Watch:
-    """Looks at every process of this machine again and again for a secret. `seen` are the command lines, `found` where
-    the secret stood; `owner` may have it in its environment, as it was given there."""
+    """Looks at every process of this machine again and again for a secret. `seen` are the command lines;
+    `owner` may have it in its environment, as it was given there."""
 
     def __init__(self, secret: str) -> None:
         self._secret = secret.encode()
@@ -37,7 +37,8 @@ class Watch:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self.owner = 0
         self.seen: dict[str, bytes] = {}
-        self.found: set[str] = set()
+        self._lines: set[str] = set()
+        self._environs: set[tuple[str, bytes]] = set()
 
     def __enter__(self) -> Watch:
         self._thread.start()
@@ -46,6 +47,13 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+
+    @property
+    def found(self) -> set[str]:
+        """Where it stood. A child of the owner that has yet to become another program is the owner still."""
+        owner = str(self.owner)
+        strange = {line for pid, line in self._environs if pid != owner and line != self.seen.get(owner)}
+        return self._lines | {f"the environment of {line!r}" for line in strange}
 
     def has_seen(self, part: str) -> bool:
         """Whether a process with `part` in its command line was looked at, environment and all."""
@@ -64,9 +72,9 @@ class Watch:
             return
         self.seen[pid] = line
         if self._secret in line:
-            self.found.add(f"the command line of {line!r}")
-        if self._secret in environ and int(pid) != self.owner:
-            self.found.add(f"the environment of {line!r}")
+            self._lines.add(f"the command line of {line!r}")
+        if self._secret in environ:
+            self._environs.add((pid, line))
 
 
 @pytest.fixture

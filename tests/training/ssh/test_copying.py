@@ -27,7 +27,7 @@ class FakeHost:
     def __init__(self) -> None:
         (here_in, there_out), (there_in, here_out) = os.pipe(), os.pipe()
         self._descriptors = [here_in, there_out, there_in, here_out]
-        self.session = Session(Destination("gpu"), SshTiming(silence=5))
+        self.session = Session(Destination("gpu"), SshTiming(silence=60))
         self.session.channel = Channel(here_in, here_out)
         self.channel = Channel(there_in, there_out)
         self.asked: list[dict[str, Any]] = []
@@ -73,7 +73,7 @@ def sending(files: dict[str, bytes], change: Callable[[bytes], bytes] = lambda d
     return answer
 
 
-def copying(folder: Path, silence: float = 5, seen: list[tuple[int, int]] | None = None) -> Copying:
+def copying(folder: Path, silence: float = 60, seen: list[tuple[int, int]] | None = None) -> Copying:
     """A copying into `folder/artifacts`."""
 
     def progress(here: int, total: int) -> None:

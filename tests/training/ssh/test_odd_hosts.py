@@ -12,7 +12,7 @@ import pytest
 import relay
 from lab import use_fakes
 from machines import Account, Machine, installed
-from ssh_scene import jobs_there, scene, settings, ssh_lab
+from ssh_scene import in_tmp, jobs_there, scene, settings, ssh_lab
 from sshd import ALIAS, Client, Host
 
 Make = Callable[..., Host]
@@ -117,7 +117,7 @@ def test_a_run_goes_through(odd: Odd, client: Client, hosts: Make, tmp_path: Pat
     assert host.log_ins() == 1
     assert jobs_there(host) == []
     assert host.there.processes() == {} and client.living() == []
-    assert [path.name for path in (host.there.root / "tmp").iterdir()] == [host.there.folder.name]
+    assert in_tmp(host) == [host.there.folder.name]
 
 
 def test_what_the_shell_prints_is_shown_once(hosts: Make, tmp_path: Path, monkeypatch: Any) -> None:

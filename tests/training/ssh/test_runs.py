@@ -14,7 +14,7 @@ from conftest import minilm_folder
 from lab import Lab, use_fakes
 from potato.store.runs import Run, State
 from raters import majority
-from ssh_scene import REMOTE_DIR, Scene, jobs_there, scene, settings, ssh_lab
+from ssh_scene import REMOTE_DIR, Scene, in_tmp, jobs_there, scene, settings, ssh_lab
 from sshd import ALIAS, Client, Host
 
 
@@ -107,7 +107,7 @@ def test_nothing_is_left_there_but_the_code_and_the_next_run_uses_it(lab: Lab, h
         assert [path.stat().st_ino for path in copy.parent.iterdir()] == [before[0]]
     assert jobs_there(host) == []
     assert host.there.processes() == {} and client.living() == []
-    assert [path.name for path in (host.there.root / "tmp").iterdir()] == [host.there.folder.name]
+    assert in_tmp(host) == [host.there.folder.name]
     assert host.log_ins() == 2, "one log-in a run"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ def test_installed_packages_are_looked_through_once_and_again_where_the_path_has
     looks: list[int] = []
     look = metadata.entry_points
     monkeypatch.setattr(metadata, "entry_points", lambda: (looks.append(1), look())[1])
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if Path(entry) != FAKES])
     monkeypatch.syspath_prepend(str(tmp_path))
     for _ in range(3):
         assert registry.get("sklearn-text").info.name in registry.names()
