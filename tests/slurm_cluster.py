@@ -151,12 +151,21 @@ class Cluster:
         if not self._rests(2):  # a node was drained, or given up and comes back by starting anew
             for name in NODES:
                 self.run("scontrol", "update", f"nodename={name}", "state=resume", check=False)
-        if not self._rests(5):
+        if not self._rests(20):  # a controller that starts hears of its nodes after seconds
             for name in NODES:
                 self.kill(name)
                 self.start_node(name)
                 self.run("scontrol", "update", f"nodename={name}", "state=resume", check=False)
             assert self._rests(90), self.run("sinfo", "-N", "-o", "%N %T %E")
+
+    def remember(self) -> None:
+        """Have the controller write down that no job is left. One that is killed goes on from what it wrote last, which
+        is seconds old, and would start jobs anew that ended since: in vain, and held or draining their node for it."""
+        self.signal("slurmctld", signal.SIGTERM)
+        self._services["slurmctld"].wait(60)
+        self.start_controller()
+        wait_for(self.answers, 60)
+        self.heal()
 
     def _rests(self, limit: float) -> bool:
         """Wait until every node is idle; whether they are."""
@@ -221,8 +230,9 @@ class Cluster:
         return "is UP" in self.run("scontrol", "ping", check=False)
 
     def idle(self) -> set[str]:
-        """The nodes that are idle."""
-        return set(self.run("sinfo", "-h", "-N", "-p", "main", "-t", "idle", "-o", "%N", check=False).split())
+        """The nodes that are idle and nothing else: `sinfo -t idle` would name a drained or silent one too."""
+        lines = self.run("sinfo", "-h", "-N", "-p", "main", "-o", "%N %T", check=False).splitlines()
+        return {name for name, state in map(str.split, lines) if state == "idle"}
 
     def jobs(self, states: str = "") -> list[tuple[int, str, str, str]]:
         """The jobs in the queue: id, name, state and reason; those that have ended too where `states` is `all`."""

@@ -15,6 +15,12 @@ from slurm_scene import FAST, Login, Submitted, only_in_full
 FAULTS = int(os.environ.get("POTATO_FAULTS", "40"))
 
 
+@pytest.fixture(autouse=True)
+def remembered(cluster: Cluster) -> None:
+    """Whenever the controller is killed, it knows that the jobs of the tests before are over."""
+    cluster.remember()
+
+
 def ran_once(one: Submitted, cluster: Cluster) -> None:
     """It ends well, and its worker began once; whatever SLURM knows of its name ended well too."""
     assert one.ended(120)["exit_code"] == 0, one.log()
