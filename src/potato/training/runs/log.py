@@ -19,6 +19,11 @@ MAX_LINE = 4000
 """Characters of one line."""
 
 
+_HEAD = 64
+_LOOK = 4096
+"""Bytes by which most places where two pieces of a log do not overlap are told, before whole pieces are compared."""
+
+
 class RunLog:
     """Appends lines, each with its time in UTC. A line comes from whatever printed it: control characters go."""
 
@@ -67,7 +72,14 @@ def _as_bytes(lines: Iterable[tuple[float, str]]) -> bytes:
 
 def _overlap(written: bytes, data: bytes) -> int:
     """How many bytes at the end of `written` are the beginning of `data`."""
-    return next((size for size in range(min(len(written), len(data)), 0, -1) if written.endswith(data[:size])), 0)
+    tail = written[max(0, len(written) - len(data)) :]
+    head = data[:_HEAD]
+    start = tail.find(head)
+    while start >= 0:  # the earliest is the longest
+        if data.startswith(tail[start : start + _LOOK]) and data.startswith(tail[start:]):
+            return len(tail) - start
+        start = tail.find(head, start + 1)
+    return next((size for size in range(min(len(tail), len(head)), 0, -1) if tail.endswith(data[:size])), 0)
 
 
 def _clean(text: str) -> list[str]:

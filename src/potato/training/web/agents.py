@@ -58,7 +58,6 @@ async def claim(request: Request, body: bodies.ClaimRequest, site: SiteDep, back
     agent = answers.introduced(body)
     if body.backend != backend:
         raise TokenNotTaken
-    await _note(site, backend, agent.host)
     if body.leaving:
         return Json(answers.job(_desk(site).leave(backend, agent), 1.0))
     job = await _await_job(request, site, backend, agent, body.wait_s)
@@ -136,6 +135,7 @@ async def _await_job(
     while True:
         seen = site.notifier.version(topic)
         supervisor.desk.ask(backend, agent, supervisor.agent_backends()[backend].heartbeat_timeout_s, began)
+        await _note(site, backend, agent.host)
         offer = supervisor.desk.offer(backend, agent)
         if offer is not None:
             return offer
