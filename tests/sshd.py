@@ -146,8 +146,13 @@ class Host:
         """The processes of sshd that serve somebody who is logged in."""
         pids = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
         found = [pid for pid in pids if command_line(pid).startswith(f"sshd: {self.there.account.name}")]
-        mine = str(self.there.folder)
-        return [pid for pid in found if mine in Path(f"/proc/{pid}/mountinfo").read_text("utf-8", "replace")]
+        return [pid for pid in found if self._is_mine(pid)]
+
+    def _is_mine(self, pid: int) -> bool:
+        try:
+            return str(self.there.folder) in Path(f"/proc/{pid}/mountinfo").read_text("utf-8", "replace")
+        except OSError:  # it has ended meanwhile
+            return False
 
     def send(self, number: signal.Signals) -> int:
         """Signal every process of sshd that serves a session (KILL: cut it); how many there were."""
