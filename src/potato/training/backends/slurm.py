@@ -10,9 +10,8 @@ from potato.project.backends import SlurmBackend as Settings
 from potato.training.agent.slurm.settings import KEYS
 from potato.training.backends.base import CheckReport, Job
 from potato.training.backends.notes import Notes
-from potato.training.backends.offer import offer
 from potato.training.backends.place import Place
-from potato.training.backends.ssh import REPORT_EVERY_S, LoginBackend
+from potato.training.backends.ssh import LoginBackend
 from potato.training.backends.ssh_check import SshCheck
 from potato.training.ssh.session import Session
 from potato.training.ssh.text import clean
@@ -41,15 +40,7 @@ class SlurmBackend(LoginBackend[Settings]):
 
     def offer(self, job: Job, attempt: int, packed: Mapping[str, Any]) -> dict[str, Any]:
         """See `Way`."""
-        made = offer(
-            job,
-            attempt,
-            packed,
-            heartbeat_timeout_s=self.settings.heartbeat_timeout_s,
-            give_up_s=self.settings.reconnect_s,
-            num_threads=self.settings.num_threads,
-        )
-        return {**made, "report_every_s": REPORT_EVERY_S, "slurm": self._slurm()}
+        return {**super().offer(job, attempt, packed), "slurm": self._slurm()}
 
     def _slurm(self) -> dict[str, Any]:
         """The settings that concern the job. Its interpreter is `python` where `job_python` names none."""

@@ -82,7 +82,15 @@ class LoginBackend(Generic[S]):
 
     def offer(self, job: Job, attempt: int, packed: Mapping[str, Any]) -> dict[str, Any]:
         """See `Way`."""
-        raise NotImplementedError
+        made = offer(
+            job,
+            attempt,
+            packed,
+            heartbeat_timeout_s=self.settings.heartbeat_timeout_s,
+            give_up_s=self.settings.reconnect_s,
+            num_threads=self.settings.num_threads,
+        )
+        return {**made, "report_every_s": REPORT_EVERY_S}
 
     def _destination(self) -> Destination:
         settings = self.settings
@@ -126,16 +134,8 @@ class SshBackend(LoginBackend[SshSettings]):
 
     def offer(self, job: Job, attempt: int, packed: Mapping[str, Any]) -> dict[str, Any]:
         """See `Way`."""
-        made = offer(
-            job,
-            attempt,
-            packed,
-            heartbeat_timeout_s=self.settings.heartbeat_timeout_s,
-            give_up_s=self.settings.reconnect_s,
-            device="cpu" if self.settings.gpus == "none" else "auto",
-            num_threads=self.settings.num_threads,
-        )
-        return {**made, "report_every_s": REPORT_EVERY_S}
+        device = "cpu" if self.settings.gpus == "none" else "auto"
+        return {**super().offer(job, attempt, packed), "device": device}
 
     def choose_gpus(self, session: Session, python: str, trainer: str | None, **more: Any) -> dict[str, Any]:
         """What the host says of its GPUs, and which a run of `trainer` would get. Raises `HostFailed`."""
