@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from jobs import STRANGE, Item, environment, write_bundle
-from keepers import nothing_left
 from potato.training.agent.agent import Agent
 from potato.training.agent.client import Client
 from potato.training.agent.course import Settings
 from potato.training.agent.patience import Timing
 from potato.training.agent.stop import Stop
 from potato.training.agent.transport import HttpTransport
-from standin import BACKEND, TOKEN, StandIn, pack, serving
+from standin import BACKEND, TOKEN, StandIn, pack
 
 FAST = Timing(first_pause=0.01, longest_pause=0.1, poll=0.02, claim_wait=0.5, quick_claim=0.05, unsaid=0.0, leave=1.0)
 ITEMS = [
@@ -94,23 +93,9 @@ class There:
 
 
 @pytest.fixture
-def standin() -> Iterator[StandIn]:
-    with serving() as server:
-        yield server
-        server.fault = lambda handler: ""
-
-
-@pytest.fixture
 def archive(tmp_path: Path) -> bytes:
     write_bundle(tmp_path / "source", ITEMS, {"s": ("nominal", ["a", "b"])})
     return pack(tmp_path / "source")
-
-
-@pytest.fixture
-def run_id(tmp_path: Path) -> Iterator[str]:
-    """A run's id of this very test's; nothing of that run lives when the test is over."""
-    with nothing_left(tmp_path) as name:
-        yield name
 
 
 @pytest.fixture

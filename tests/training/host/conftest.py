@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from conftest import missing
 from host_scene import Host
 from jobs import STRANGE, Item, write_bundle
-from keepers import nothing_left
-from standin import StandIn, pack, serving
+from standin import pack
 
 ITEMS = [
     *(Item(f"t{n}", f"text {n}", "train", {"s": ("b", "a")[n % 2]}) for n in range(4)),
@@ -37,31 +33,6 @@ def host(tmp_path: Path) -> Iterator[Callable[..., Host]]:
     yield log_in
     for one in made:
         one.close()
-
-
-@pytest.fixture(scope="session")
-def python38() -> str:
-    """A real Python 3.8."""
-    installed = sorted((Path.home() / ".pyenv" / "versions").glob("3.8*/bin/python3.8"))
-    for candidate in (shutil.which("python3.8"), *map(str, installed)):
-        if candidate and subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode == 0:
-            return candidate
-    missing("a Python 3.8")
-    raise AssertionError
-
-
-@pytest.fixture
-def run_id(tmp_path: Path) -> Iterator[str]:
-    """A run's id of this very test's; nothing of that run lives when the test is over."""
-    with nothing_left(tmp_path) as name:
-        yield name
-
-
-@pytest.fixture
-def standin() -> Iterator[StandIn]:
-    with serving() as server:
-        yield server
-        server.fault = lambda handler: ""
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,22 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import missing
 from jobs import SOURCE, Job, environment
 from potato.training.contract.exits import Exit
 
 PACKAGES = ("agent", "contract", "host", "trainers", "worker")
-
-
-@pytest.fixture(scope="session")
-def python38() -> str:
-    """A real Python 3.8."""
-    installed = sorted((Path.home() / ".pyenv" / "versions").glob("3.8*/bin/python3.8"))
-    for candidate in (shutil.which("python3.8"), *map(str, installed)):
-        if candidate and subprocess.run([candidate, "-V"], capture_output=True, check=False).returncode == 0:
-            return candidate
-    missing("a Python 3.8")
-    raise AssertionError
 
 
 def modules() -> list[str]:
