@@ -32,7 +32,8 @@ class FakeHost:
         self.channel = Channel(there_in, there_out)
         self.asked: list[dict[str, Any]] = []
         self.answers: Answers = lambda channel, call: None
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
 
     def _serve(self) -> None:
         try:
@@ -49,7 +50,13 @@ class FakeHost:
         del self._descriptors[1:3]
 
     def close(self) -> None:
-        for descriptor in self._descriptors:
+        """Hang up from here, and close the other end only when its thread has left: a number is soon another pipe's."""
+        here, there = self._descriptors[0], self._descriptors[-1]
+        os.close(here)
+        os.close(there)
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        for descriptor in self._descriptors[1:-1]:
             os.close(descriptor)
 
 

@@ -85,6 +85,7 @@ class AgentExecution:
         if assignment is None:
             self._find_agent()
             return None
+        self._skew.look(self.host, assignment.clock_off_s)  # also of a job whose first report is its last
         if assignment.failure is not None:
             raise assignment.failure
         if assignment.result is not None:
@@ -152,7 +153,6 @@ class AgentExecution:
             self._step = assignment.step
             if self._step:
                 self._job.step(f"{self._step} on {self.host}")
-        self._skew.look(self.host, assignment.clock_off_s)
 
     def _ended(self, result: Mapping[str, Any]) -> Ended:
         reason, code = result.get("reason"), result.get("exit_code")

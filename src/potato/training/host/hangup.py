@@ -23,15 +23,18 @@ class Hangup:
         self._leaving: List[Callable[[], None]] = []
         self._once = threading.Lock()
         self._told, self._tell = os.pipe()
+        os.set_blocking(self._tell, False)
         self.starting = threading.Lock()
         """Held while a child is started, so that none is born between the last look and the end."""
 
     def watch(self) -> None:
         """Begin. Called from the main thread."""
         threading.Thread(target=self._wait, name="hangup", daemon=True).start()
+        # By way of the thread, for the end may not interrupt the start of a child; and told by the interpreter itself:
+        # a Python handler waits for the main thread, which a signal that came right before its `poll` does not wake.
+        signal.set_wakeup_fd(self._tell, warn_on_full_buffer=False)
         for number in SIGNALS:
-            # By way of the thread: the handler may interrupt anything, the start of a child as well.
-            signal.signal(number, lambda number, frame: os.write(self._tell, b"\0") and None)
+            signal.signal(number, lambda number, frame: None)
 
     def on_leaving(self, call: Callable[[], None]) -> None:
         """Call this before leaving."""
