@@ -69,7 +69,7 @@ class Run:
     """All that is recorded of a run. Times are text as in `store.clock`; what is not known yet is None or empty.
 
     `applied` is how many bytes of its journal the row reflects; `live` names the schemes whose pre-labels it
-    supplies at present.
+    supplies at present. `train_share` below 1 belongs to a point of the learning curve of the run `curve_of`.
     """
 
     run_id: str
@@ -102,6 +102,8 @@ class Run:
     cancel_requested_at: str | None = None
     applied: int = 0
     files_removed: bool = False
+    train_share: float = 1.0
+    curve_of: str | None = None
     live: Sequence[str] = ()
 
     @property

@@ -228,6 +228,8 @@ runs = Table(
     Column("cancel_requested_at", Text),
     Column("applied", BigInteger, nullable=False, default=0),  # bytes of events.jsonl that the row reflects
     Column("files_removed", Boolean, nullable=False, default=False),
+    Column("train_share", Float, nullable=False, default=1.0, server_default="1"),  # of the training split
+    Column("curve_of", Text),  # the run whose learning curve it is a point of; such a run is never live
     Index("ix_runs_state", "state"),
 )
 
@@ -243,6 +245,22 @@ predictions = Table(  # what a run said of an item; invisible until `live_runs` 
     Column("gate", Text),  # the gate that keeps it from being shown; null: it may be shown
     PrimaryKeyConstraint("run_id", "scheme", "item"),
     Index("ix_predictions_scheme_item", "scheme", "item"),
+)
+
+held_out_answers = Table(  # people's answer and a run's, for each test item that it was scored on
+    "held_out_answers",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+    Column("target", JSON, nullable=False),
+    Column("said", JSON, nullable=False),
+    Column("human", Text),  # the row and the column of the confusion matrix, for kinds that have one
+    Column("model", Text),
+    Column("off", Float, nullable=False),  # how far apart the two are: 0 is right
+    Column("confidence", Float),
+    PrimaryKeyConstraint("run_id", "scheme", "item"),
+    Index("ix_held_out_answers_item", "item"),
 )
 
 live_runs = Table(  # the one pointer that says whose pre-labels are shown
