@@ -102,6 +102,7 @@ class Run:
     cancel_requested_at: str | None = None
     applied: int = 0
     files_removed: bool = False
+    labels_upto: int | None = None
     train_share: float = 1.0
     curve_of: str | None = None
     live: Sequence[str] = ()

@@ -19,6 +19,8 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
+    text,
 )
 
 metadata = MetaData(
@@ -228,6 +230,7 @@ runs = Table(
     Column("cancel_requested_at", Text),
     Column("applied", BigInteger, nullable=False, default=0),  # bytes of events.jsonl that the row reflects
     Column("files_removed", Boolean, nullable=False, default=False),
+    Column("labels_upto", BigInteger),  # the last line of `annotation_history` whose label it may have learned from
     Column("train_share", Float, nullable=False, default=1.0, server_default="1"),  # of the training split
     Column("curve_of", Text),  # the run whose learning curve it is a point of; such a run is never live
     Index("ix_runs_state", "state"),
@@ -245,6 +248,16 @@ predictions = Table(  # what a run said of an item; invisible until `live_runs` 
     Column("gate", Text),  # the gate that keeps it from being shown; null: it may be shown
     PrimaryKeyConstraint("run_id", "scheme", "item"),
     Index("ix_predictions_scheme_item", "scheme", "item"),
+    Index("ix_predictions_run_id_scheme_gate_confidence_item", "run_id", "scheme", "gate", "confidence", "item"),
+)
+
+rankings = Table(  # a run's items, the one that its model is least sure of first; `assignment_strategy: uncertainty`
+    "rankings",
+    metadata,
+    Column("run_id", Text, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("item", _Key, nullable=False),
+    PrimaryKeyConstraint("run_id", "place"),
 )
 
 held_out_answers = Table(  # people's answer and a run's, for each test item that it was scored on
@@ -269,6 +282,7 @@ live_runs = Table(  # the one pointer that says whose pre-labels are shown
     Column("scheme", Text, primary_key=True),
     Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
     Column("since", Text, nullable=False),
+    Column("shown", Integer, nullable=False, default=0, server_default="0"),  # how many of them are shown at present
 )
 
 trained_groups = Table(  # what any recorded run has trained on: the leak guard
@@ -280,7 +294,7 @@ trained_groups = Table(  # what any recorded run has trained on: the leak guard
     PrimaryKeyConstraint("scheme", "grp"),
 )
 
-verdicts = Table(  # what reviewers said of pre-labels, append-only
+verdicts = Table(  # what reviewers said of pre-labels; one that was thought over is `superseded` by the next
     "verdicts",
     metadata,
     Column("seq", _Key, primary_key=True),
@@ -291,7 +305,32 @@ verdicts = Table(  # what reviewers said of pre-labels, append-only
     Column("verdict", Text, nullable=False),  # accept, correct, reject
     Column("user", Text, nullable=False),
     Column("at", Text, nullable=False),
+    Column("model_version", Text),
+    Column("confidence", Float),
+    Column("given", JSON(none_as_null=True)),  # what the reviewer answers; null for a rejection
+    Column("superseded", Boolean, nullable=False, default=False, server_default=false()),
+    Column("request_id", Text),
     Index("ix_verdicts_scheme_item", "scheme", "item"),
+    Index(
+        "uq_verdicts_run_id_scheme_item",
+        "run_id",
+        "scheme",
+        "item",
+        unique=True,
+        sqlite_where=text("NOT superseded"),
+        postgresql_where=text("NOT superseded"),
+    ),
+    Index("ix_verdicts_request_id", "request_id"),
+)
+
+decisions = Table(  # what automatic retraining decided and why, and which models took over; the newest few hundred
+    "decisions",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("kind", Text, nullable=False),  # waiting, started, refused, took_over, not_taken_over, shown_anyway
+    Column("sentence", Text, nullable=False),
+    Column("run_id", Text),
 )
 
 agent_tokens = Table(  # one token a backend; the hash alone
@@ -302,4 +341,41 @@ agent_tokens = Table(  # one token a backend; the hash alone
     Column("issued_at", Text, nullable=False),
     Column("last_seen", Text),
     Column("host", Text),
+)
+
+publications = Table(  # models on their way to the Hugging Face Hub, and those that are there
+    "publications",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("run_id", Text, ForeignKey("runs.run_id"), nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("repo", Text, nullable=False),
+    Column("public", Boolean, nullable=False),
+    Column("state", Text, nullable=False),  # going, published, failed
+    Column("step", Text, nullable=False),
+    Column("url", Text),
+    Column("revision", Text),  # the commit
+    Column("error", JSON),
+    Column("started_by", Text),
+    Column("at", Text, nullable=False),
+    Column("finished_at", Text),
+    Index("ix_publications_run_id", "run_id"),
+)
+
+deliveries = Table(  # the outbox of webhooks: written with what it tells of, in one transaction
+    "deliveries",
+    metadata,
+    Column("seq", _Key, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),  # the same at every attempt
+    Column("hook", Text, nullable=False),  # a digest of the address, which may hold a secret
+    Column("event", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("state", Text, nullable=False),  # waiting, delivered, failed
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("due", Text, nullable=False),  # waiting: not before
+    Column("status", Integer),  # of the last attempt
+    Column("error", Text),
+    Column("finished_at", Text),
+    Index("ix_deliveries_hook_state_due", "hook", "state", "due"),
 )
