@@ -10,8 +10,11 @@ from pydantic import TypeAdapter
 
 import site_scenes as scenes
 from potato.annotate.guidelines import guidelines_html
-from potato.annotate.view import answer_text, asks_for
+from potato.annotate.view import asks_for
 from potato.schemes import AnyScheme, Scheme
+from potato.store.items import ItemRow
+
+ITEM = ItemRow(1, "i1", "a text", None, None, {}, "i1", "items.jsonl", 1)
 
 
 def _scheme(**config: Any) -> Scheme:
@@ -35,17 +38,19 @@ def test_a_label_that_is_gone_is_told_and_never_shown_as_chosen(
     config: dict[str, Any], stored: Any, value: Any, gone: list[str]
 ) -> None:
     scheme = _scheme(**config)
-    (ask,) = asks_for({scheme.name: scheme}, {}, {scheme.name: stored}, {})
+    (ask,) = asks_for({scheme.name: scheme}, ITEM, "ann", {}, {scheme.name: stored}, {})
     assert (ask.value, ask.gone) == (value, gone)
 
 
 def test_an_answer_is_said_in_words() -> None:
-    assert [answer_text(answer) for answer in ("positive", 4, ["a", "b"], [])] == [
-        "positive",
-        "4",
-        "a, b",
-        "none of these",
+    said = [
+        (scenes.SENTIMENT, "positive"),
+        (scenes.STARS, 4),
+        (scenes.TOPICS, ["food", "service"]),
+        (scenes.TOPICS, []),
     ]
+    words = ["positive", "4", "food, service", "none of these"]
+    assert [_scheme(**config).said(answer) for config, answer in said] == words
 
 
 def test_guidelines_are_read_anew_and_run_nothing(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from potato.schemes import AnyScheme, Scheme
-from potato.schemes.keys import NONE_OF_THESE, RESERVED_KEYS, assign
+from potato.schemes import WHOLE, AnyScheme, Scheme
+from potato.schemes.keys import RESERVED_KEYS, assign
 
 
 def _radio(name: str, labels: list[Any]) -> Scheme:
@@ -31,7 +31,7 @@ def test_a_question_that_does_not_fit_beside_the_others_gets_a_row_of_its_own() 
 
 def test_none_of_these_has_a_key_too() -> None:
     multi = _scheme(annotation_type="multiselect", name="a", description="?", labels=["x", "y"])
-    assert assign([multi])["a"] == {"x": "1", "y": "2", NONE_OF_THESE: "3"}
+    assert assign([multi])["a"] == {"x": "1", "y": "2", WHOLE: "3"}
 
 
 def test_keys_of_the_project_file_come_first_and_are_not_given_again() -> None:
@@ -42,5 +42,5 @@ def test_keys_of_the_project_file_come_first_and_are_not_given_again() -> None:
 def test_forty_labels_get_no_reserved_key_and_none_twice() -> None:
     """annotation 23"""
     given = list(assign([_radio("a", [f"label {n}" for n in range(40)])])["a"].values())
-    assert len(given) == len(set(given)) == 33
+    assert len(given) == len(set(given)) == 32
     assert not set(given) & RESERVED_KEYS

@@ -35,7 +35,7 @@ def item_page(
     """The page of one item for one annotator. Raises `ItemNotYours`."""
     item = _given_item(connection, user, seq)
     suggestions, _ = suggested(connection, site.project, item)
-    asks = asks_for(site.project.schemes, keys, of_user(connection, user.id, seq), suggestions)
+    asks = asks_for(site.project.schemes, item, user.name, keys, of_user(connection, user.id, seq), suggestions)
     shown = {ask.scheme.name: suggestions[ask.scheme.name].as_json() for ask in asks if ask.suggested is not None}
     page = ItemPage(
         item,

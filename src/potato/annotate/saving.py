@@ -89,8 +89,10 @@ def require_same(body_annotator: str, user: User) -> None:
         raise OtherAnnotator(body_annotator, user.name)
 
 
-def parse_answers(schemes: dict[str, Scheme], raw: dict[str, Any]) -> tuple[dict[str, Answer | None], dict[str, str]]:
-    """The answers that the project takes, and for each of the others the reason why not."""
+def parse_answers(
+    schemes: dict[str, Scheme], raw: dict[str, Any], text: str
+) -> tuple[dict[str, Answer | None], dict[str, str]]:
+    """The answers that the project takes for an item with this text, and for each of the others the reason why not."""
     parsed: dict[str, Answer | None] = {}
     refused: dict[str, str] = {}
     for name, value in raw.items():
@@ -98,16 +100,22 @@ def parse_answers(schemes: dict[str, Scheme], raw: dict[str, Any]) -> tuple[dict
             refused[name] = f"the question {name!r:.120} is no longer in the project"
             continue
         try:
-            parsed[name] = None if value is None else schemes[name].parse(value)
+            parsed[name] = None if value is None else _parsed(schemes[name], value, text)
         except InvalidAnswer as error:
             refused[name] = error.message
     return parsed, refused
 
 
+def _parsed(scheme: Scheme, raw: Any, text: str) -> Answer:
+    answer = scheme.parse(raw)
+    scheme.check(answer, text)
+    return answer
+
+
 async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved, Progress]:
     """Save what is valid of `body`. Raises `AnswersRefused` when not all of it was."""
     require_same(body.annotator, user)
-    answers, refused = parse_answers(site.project.schemes, body.answers)
+    answers, refused = parse_answers(site.project.schemes, body.answers, await _quoted(site, user, seq, body))
     if refused and not answers:
         raise AnswersRefused(refused, [])
     order = Save(
@@ -132,6 +140,20 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
     if refused:
         raise AnswersRefused(refused, list(answers))
     return result
+
+
+async def _quoted(site: Site, user: User, seq: int, body: SaveBody) -> str:
+    """The item's text, where an answer quotes it; nothing else is read before the write. Raises `ItemNotYours`."""
+    schemes = site.project.schemes
+    if not any(name in schemes and schemes[name].quotes_text for name in body.answers):
+        return ""
+
+    def read(connection: Connection) -> str:
+        if not assignments.was_given(connection, user.id, seq):
+            raise ItemNotYours(seq)
+        return items.texts(connection, [seq])[seq]
+
+    return await site.read(read)
 
 
 def hidden_suggestions(connection: Connection, project: Project, seq: int) -> dict[str, dict[str, Any]]:

@@ -17,6 +17,9 @@ class Ask:
 
     index: int
     scheme: Scheme
+    item: ItemRow
+    shown: Any
+    """How the question is shown to this annotator with this item, as `Scheme.shown_as` says."""
     keys: Mapping[str, str]
     """Label name → the key that chooses it."""
     value: Answer | None
@@ -30,7 +33,7 @@ class Ask:
     @property
     def suggested_text(self) -> str:
         """The suggestion in words."""
-        return answer_text(self.suggested)
+        return self.scheme.said(self.suggested, self.shown)
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class ItemPage:
 
 def asks_for(
     schemes: Mapping[str, Scheme],
+    item: ItemRow,
+    annotator: str,
     keys: Mapping[str, Mapping[str, str]],
     answers: Mapping[str, Answer],
     suggestions: Mapping[str, Suggestion],
@@ -57,7 +62,8 @@ def asks_for(
         suggestion = suggestions.get(scheme.name)
         suggested = suggested_answer(scheme, suggestion)
         confidence = suggestion.confidence if suggestion and suggested is not None else None
-        asks.append(Ask(index, scheme, keys.get(scheme.name, {}), value, gone, suggested, confidence))
+        shown = scheme.shown_as(annotator, item.id)
+        asks.append(Ask(index, scheme, item, shown, keys.get(scheme.name, {}), value, gone, suggested, confidence))
     return asks
 
 
@@ -71,13 +77,6 @@ def suggested_answer(scheme: Scheme, suggestion: Suggestion | None) -> Answer | 
         return None
 
 
-def answer_text(answer: Any) -> str:
-    """An answer as it is said in a sentence."""
-    if isinstance(answer, list):
-        return ", ".join(str(part) for part in answer) or "none of these"
-    return str(answer)
-
-
 def _still_there(scheme: Scheme, stored: Answer | None) -> tuple[Answer | None, list[str]]:
     """The part of a stored answer that the project still takes, and the names of what it does not."""
     if stored is None:
@@ -87,8 +86,14 @@ def _still_there(scheme: Scheme, stored: Answer | None) -> tuple[Answer | None, 
     except InvalidAnswer:
         parts = stored if isinstance(stored, list) else [stored]
     kept: list[Answer] = []
-    gone: list[Answer] = []
+    gone: list[str] = []
     for part in parts:
-        (kept if scheme.label_renames.get(str(part), str(part)) in scheme.label_names() else gone).append(part)
-    value = scheme.parse(kept) if isinstance(stored, list) and kept else None
-    return value, [str(part) for part in gone]
+        [name] = scheme.names([part])
+        if scheme.label_renames.get(name, name) in scheme.label_names():
+            kept.append(part)
+        else:
+            gone.append(name)
+    try:
+        return scheme.parse(kept) if isinstance(stored, list) and kept else None, gone
+    except InvalidAnswer:  # the scheme had another type before
+        return None, scheme.names(parts)

@@ -10,6 +10,7 @@ from potato.errors import PotatoError
 from potato.items.labels import LabelLine, LabelReader
 from potato.items.problems import Problems, RowProblem, several
 from potato.project import Project
+from potato.schemes import InvalidAnswer
 from potato.store import Connection, Database, imports
 from potato.store import items as store_items
 from potato.store.clock import Clock, utc_now
@@ -129,6 +130,7 @@ class _Import:
     def _rows(self, conn: Connection, lines: Sequence[LabelLine]) -> list[Staged]:
         seqs = store_items.seqs(conn, list({line.item for line in lines}))
         orphans = self._orphans(conn, lines, seqs)
+        self._check_quotes(conn, lines, seqs)
         rows: list[Staged] = []
         for line in lines:
             if line.annotator is None:
@@ -139,6 +141,20 @@ class _Import:
                 self._annotators.add(line.annotator)
                 rows.extend(self._answers(line, line.annotator, seqs[line.item], orphans))
         return rows
+
+    def _check_quotes(self, conn: Connection, lines: Sequence[LabelLine], seqs: dict[str, int]) -> None:
+        """Refuse answers that quote the item's text otherwise than it reads."""
+        schemes = self._project.schemes
+        quoting = [
+            (line, name) for line in lines for name in line.answers if schemes[name].quotes_text and line.item in seqs
+        ]
+        texts = store_items.texts(conn, list({seqs[line.item] for line, _ in quoting})) if quoting else {}
+        for line, name in quoting:
+            try:
+                schemes[name].check(line.answers[name], texts[seqs[line.item]])
+            except InvalidAnswer as error:
+                self._problem(line, error.message)
+                del line.answers[name]
 
     def _orphans(
         self, conn: Connection, lines: Sequence[LabelLine], seqs: dict[str, int]

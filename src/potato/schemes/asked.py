@@ -19,5 +19,10 @@ def missing(schemes: Iterable[Scheme], answers: Mapping[str, Answer]) -> list[st
 
 
 def _gives(answer: Any, wanted: str | list[str]) -> bool:
-    given = {str(part) for part in answer} if isinstance(answer, list) else {str(answer)}
+    given = {_named(part) for part in answer} if isinstance(answer, list) else {str(answer)}
     return answer is not None and not given.isdisjoint([wanted] if isinstance(wanted, str) else wanted)
+
+
+def _named(part: Any) -> str:
+    """The label of a span; another part of a list is a label itself."""
+    return str(part["label"] if isinstance(part, dict) else part)

@@ -29,6 +29,10 @@ class Kind(str, Enum):
     TEXT = "text"
 
 
+WHOLE = ""
+"""Names what is no label but has a key: the explicit "none of these", or the field of a question that has one."""
+
+
 class InvalidAnswer(PotatoError):
     """An answer that its scheme does not take. Nothing was saved."""
 
@@ -58,6 +62,8 @@ class Scheme(Model):
     kind: ClassVar[Kind]
     template: ClassVar[str]
     """The template macro file that renders the question, under `web/templates/schemes/`."""
+    quotes_text: ClassVar[bool] = False
+    """Whether answers quote the item's text, so that `check` wants it."""
 
     annotation_type: str
     """What kind of answer is asked for."""
@@ -79,6 +85,45 @@ class Scheme(Model):
     def label_names(self) -> list[str]:
         """The names that an answer may be made of, in the project's order; empty where the type has none."""
         return []
+
+    def keyed(self) -> list[str]:
+        """What of the question has a key on the page: its labels, and `WHOLE` where there is more to press."""
+        return self.label_names()
+
+    def check(self, answer: Answer, text: str) -> None:
+        """Raise `InvalidAnswer` where a parsed answer does not fit its item's text; for types that quote it."""
+
+    def names(self, answer: Answer) -> list[str]:
+        """The label names that an answer is made of, or what else it says; `show_if` compares these."""
+        return [str(part) for part in answer] if isinstance(answer, list) else [str(answer)]
+
+    def renamed(self, answer: Answer) -> Answer:
+        """A stored answer with the new names of `label_renames`; names that are gone stay."""
+        if isinstance(answer, list):
+            names = [self.label_renames.get(name, name) if isinstance(name, str) else name for name in answer]
+            known = [name for name in self.label_names() if name in names]
+            return known + [name for name in names if name not in known]
+        return self.label_renames.get(answer, answer) if isinstance(answer, str) else answer
+
+    def shown_as(self, annotator: str, item: str) -> Any:
+        """How the question is shown to that annotator with that item, where this differs from person to person.
+
+        It is the same every time, and is kept with the answer. None where there is nothing to tell.
+        """
+        return None
+
+    def said(self, answer: Answer, shown: Any = None) -> str:
+        """An answer in a sentence, on a page that shows the question as `shown`."""
+        if isinstance(answer, list):
+            return ", ".join(str(part) for part in answer) or "none of these"
+        return str(answer)
+
+    def check_prediction(self, payload: Any) -> None:
+        """Raise `InvalidAnswer` where a model's payload is nothing that this type can be predicted as.
+
+        A payload may pass and yet be no answer, such as an empty text; then it is scored, and not suggested.
+        """
+        self.prediction_answer(payload)
 
     def prediction_answer(self, payload: Any) -> Answer:
         """The answer that a prediction's payload stands for; what "accept" would save. Raises `InvalidAnswer`."""

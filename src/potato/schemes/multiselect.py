@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from potato.schemes.base import Answer, InvalidAnswer, Kind, Label, Scheme
+from potato.schemes.base import WHOLE, Answer, InvalidAnswer, Kind, Label, Scheme
 
 
 class Multiselect(Scheme):
@@ -33,6 +33,9 @@ class Multiselect(Scheme):
 
     def label_names(self) -> list[str]:
         return [label.name for label in self.labels]
+
+    def keyed(self) -> list[str]:
+        return [*self.label_names(), WHOLE]
 
 
 def _hashable(raw: list[Any]) -> list[Any]:

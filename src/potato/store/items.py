@@ -69,6 +69,7 @@ _AFTER = (
     .limit(bindparam("limit"))
 )
 _GROUPS = select(items.c.seq, items.c.id, items.c.grp).where(items.c.seq <= visible()).order_by(items.c.seq)
+_TEXTS = select(items.c.seq, items.c.text).where(items.c.seq.in_(bindparam("wanted", expanding=True)))
 _SEQS = select(items.c.id, items.c.seq).where(items.c.id.in_(bindparam("wanted", expanding=True)))
 
 
@@ -104,6 +105,11 @@ def seqs(conn: Connection, ids: list[str]) -> dict[str, int]:
     """The places of those of `ids` (a few thousand at most) that are items."""
     last = count(conn)
     return {row[0]: row[1] for row in conn.execute(_SEQS, {"wanted": ids}) if row[1] <= last}
+
+
+def texts(conn: Connection, wanted: list[int]) -> dict[int, str]:
+    """The texts of the items at these places (a few thousand at most)."""
+    return {row[0]: row[1] for row in conn.execute(_TEXTS, {"wanted": wanted})}
 
 
 def _item(row: Any) -> ItemRow:

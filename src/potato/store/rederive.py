@@ -65,18 +65,10 @@ def _rename(conn: Connection, rules: Rules, at: str) -> None:
 
 
 def _renamed(row: Any, scheme: Scheme, at: str) -> Entry | None:
-    new = _new_names(row.value, scheme)
+    new = scheme.renamed(row.value)
     if new == row.value:
         return None
     return Entry(row.item, row.user, scheme.name, new, at, "rename", row.origin, row.suggestion, row.elapsed_ms)
-
-
-def _new_names(value: Answer, scheme: Scheme) -> Answer:
-    if isinstance(value, list):
-        names = [scheme.label_renames.get(name, name) if isinstance(name, str) else name for name in value]
-        known = [name for name in scheme.label_names() if name in names]
-        return known + [name for name in names if name not in known]
-    return scheme.label_renames.get(value, value) if isinstance(value, str) else value
 
 
 def _states(conn: Connection, rules: Rules) -> None:

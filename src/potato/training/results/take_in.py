@@ -10,7 +10,7 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.schemes import InvalidAnswer
-from potato.store import Connection, Database, predictions
+from potato.store import Connection, Database, items, predictions
 from potato.store.pieces import PIECE, in_pieces
 from potato.store.predictions import Target
 from potato.training.contract.files import sha256_file
@@ -74,6 +74,7 @@ class TakeIn:
             mine = [prediction for prediction in piece if prediction.schema_name == name]
             targets = predictions.targets(connection, name, [prediction.instance_id for prediction in mine])
             found = [(prediction, _target(prediction, targets)) for prediction in mine]
+            self._check_quotes(connection, name, found)
             predictions.add(connection, self._run_id, gates.judge(connection, found))
 
     def _check(self, prediction: Prediction) -> None:
@@ -82,9 +83,19 @@ class TakeIn:
             raise PredictionsRefused(f"they name the scheme {name!r:.100}, which the run did not train")
         scheme = self._project.schemes[name]
         try:
-            scheme.prediction_answer(prediction.payload)
+            scheme.check_prediction(prediction.payload)
         except InvalidAnswer as error:
-            raise PredictionsRefused(f"for item {prediction.instance_id!r:.100}: {error.message}") from error
+            raise _unfit(prediction, error) from error
+
+    def _check_quotes(self, connection: Connection, name: str, found: Sequence[tuple[Prediction, Target]]) -> None:
+        """Refuse answers that quote an item's text otherwise than it reads."""
+        scheme = self._project.schemes[name]
+        texts = items.texts(connection, [target.seq for _, target in found]) if scheme.quotes_text else {}
+        for prediction, target in found if texts else ():
+            try:
+                scheme.check(scheme.prediction_answer(prediction.payload), texts[target.seq])
+            except InvalidAnswer as error:
+                raise _unfit(prediction, error) from error
 
     def _check_count(self, result: dict[str, Any]) -> None:
         read = sum(gates.tally.read for gates in self._taken.gates.values())
@@ -116,6 +127,10 @@ def _removals(database: Database, run_id: str) -> Iterable[int]:
         if not removed:
             return
         yield removed
+
+
+def _unfit(prediction: Prediction, error: InvalidAnswer) -> PredictionsRefused:
+    return PredictionsRefused(f"for item {prediction.instance_id!r:.100}: {error.message}")
 
 
 def _target(prediction: Prediction, targets: dict[str, Target]) -> Target:
