@@ -129,6 +129,7 @@ assignments = Table(  # who was given what; one row for each user and item that 
     Column("leased_until", Text),  # open: afterwards it lapses, and the item may go to others
     Column("extra", Boolean, nullable=False, default=False),  # answered when enough others had
     Column("at", Text, nullable=False),  # when they first met
+    Column("flag", Text),  # why they want somebody to look at it; empty: they did not say
     PrimaryKeyConstraint("item", "user"),
     Index("ix_assignments_user_at_item", "user", "at", "item"),
     Index("ix_assignments_user_state_at", "user", "state", "at"),
@@ -148,6 +149,7 @@ annotations: Table = Table(  # the current answer of each annotator to each ques
     Column("origin", Text, nullable=False),  # none, accepted, changed: how it stands to the suggestion shown
     Column("suggestion", JSON),  # {run_id, model_version, payload, confidence} as it was shown
     Column("elapsed_ms", Integer),
+    Column("shown", JSON(none_as_null=True)),  # how the question stood, where that differs from person to person
     UniqueConstraint("item", "user", "scheme"),
     Index("ix_annotations_scheme_item", "scheme", "item"),
 )
@@ -165,6 +167,7 @@ annotation_history = Table(  # append-only: every write to `annotations`; `value
     Column("origin", Text, nullable=False),
     Column("suggestion", JSON),
     Column("elapsed_ms", Integer),
+    Column("shown", JSON(none_as_null=True)),  # how the question stood, where that differs from person to person
     Column("request_id", Text),
     UniqueConstraint("user", "request_id", "scheme"),
     Index("ix_annotation_history_item_user", "item", "user"),
@@ -193,6 +196,7 @@ import_rows = Table(  # their answers, parsed, until each is applied
     Column("origin", Text, nullable=False),
     Column("suggestion", JSON),
     Column("elapsed_ms", Integer),
+    Column("shown", JSON(none_as_null=True)),
     Column("line", Integer, nullable=False),
     PrimaryKeyConstraint("import_id", "item", "annotator", "scheme"),
 )
