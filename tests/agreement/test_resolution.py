@@ -45,7 +45,7 @@ def test_numbers_become_their_mean() -> None:
     assert resolve(Kind.CONTINUOUS, votes, "consensus") == Resolved({"i1": 0.75, "i2": 7.0}, 0)
 
 
-@pytest.mark.parametrize("kind", [Kind.SPAN, Kind.TEXT])
-def test_spans_and_text_are_refused_in_a_sentence(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [Kind.TEXT])
+def test_text_is_refused_in_a_sentence(kind: Kind) -> None:
     with pytest.raises(UnresolvableKind, match=f"several annotators' {kind.value} answers cannot be made into one"):
         resolve(kind, [], "consensus")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from potato.agreement.measure import of_labels
+from potato.agreement.krippendorff import Agreement
+from potato.agreement.measure import of_labels, of_spans
 from potato.project import Project
-from potato.store import Database
-from potato.store.annotations import labels
+from potato.schemes import Kind, Scheme
+from potato.store import Connection, Database
+from potato.store.annotations import labels, labels_with_length
 
 
 def measure(project: Project, database: Database, _args: dict[str, Any]) -> dict[str, Any]:
@@ -15,7 +17,12 @@ def measure(project: Project, database: Database, _args: dict[str, Any]) -> dict
     measured = {}
     for scheme in project.schemes.values():
         with database.read() as connection:
-            answers = labels(connection, [scheme.name])
-            agreement = of_labels(scheme.kind, ((item, user, value) for item, user, _, value in answers))
-        measured[scheme.name] = agreement.as_json()
+            measured[scheme.name] = _of_scheme(connection, scheme).as_json()
     return measured
+
+
+def _of_scheme(connection: Connection, scheme: Scheme) -> Agreement:
+    if scheme.kind is Kind.SPAN:
+        return of_spans(labels_with_length(connection, scheme.name))
+    answers = labels(connection, [scheme.name])
+    return of_labels(scheme.kind, ((item, user, value) for item, user, _, value in answers))

@@ -37,6 +37,8 @@ class Level(str, Enum):
     """By the square of their difference."""
     SETS = "sets"
     """By MASI: sets that share most labels differ little, disjoint sets wholly, two empty sets not at all."""
+    SPANS = "spans"
+    """Each character by itself, by whether its labels are the same; see `potato.agreement.spans`."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,9 @@ class Agreement:
     """How far the annotators of a set of items agree.
 
     `alpha` is 1 for perfect agreement, 0 for what chance would give, below 0 for less; `raw` is the share of pairs of
-    answers to the same item that are equal. Both are None where they are undefined, and `reason` says why. `items`
-    counts the items with two or more answers, the only ones that say anything; `annotators` is None where the answers
-    came without names.
+    answers to the same item that are equal, for spans their F1. Both are None where they are undefined, and `reason`
+    says why. `items` counts the items with two or more answers, the only ones that say anything; `annotators` is None
+    where the answers came without names.
     """
 
     alpha: float | None
@@ -65,7 +67,7 @@ class Agreement:
 
 
 def alpha(units: Iterable[Unit], level: Level, annotators: int | None = None) -> Agreement:
-    """Krippendorff's alpha over `units`, one for each item, on the given level of measurement.
+    """Krippendorff's alpha over `units`, one for each item, on the given level of measurement (any but `SPANS`).
 
     Answers are text for `NOMINAL`, finite numbers for `ORDINAL` and `INTERVAL`, collections of labels for `SETS`. Items
     with fewer than two answers are passed over. `annotators` is only handed through. Streams: what is kept is a few

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
+from potato.agreement import spans
 from potato.agreement.krippendorff import Agreement, Level, Unit, alpha
 from potato.errors import PotatoError
 from potato.schemes import Answer, Kind
@@ -53,6 +56,23 @@ def of_votes(kind: Kind, votes: Iterable[Sequence[Sequence[Any]]]) -> Agreement:
     """The agreement of a bundle's votes: for each item, `[answer, count]` pairs without annotators' names."""
     level = level_of(kind)
     return alpha((_counted(pairs, level) for pairs in votes), level)
+
+
+def of_spans(labels: Iterable[tuple[Hashable, Hashable, Answer, int]]) -> Agreement:
+    """The agreement of (item, annotator, spans, characters of the item's text), ordered by item. Streams as well."""
+    annotators: set[Hashable] = set()
+    units = spans.agreement(_span_units(labels, annotators))
+    return replace(units, annotators=len(annotators))
+
+
+def _span_units(
+    labels: Iterable[tuple[Hashable, Hashable, Answer, int]], annotators: set[Hashable]
+) -> Iterator[spans.Unit]:
+    for _, rows in groupby(labels, key=lambda row: row[0]):
+        given = list(rows)
+        if len(given) > 1:
+            annotators.update(annotator for _, annotator, _, _ in given)
+            yield given[0][3], [answer for _, _, answer, _ in given]
 
 
 def _units(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from potato.agreement import dawid_skene, majority
+from potato.agreement import dawid_skene, majority, span_consensus
 from potato.agreement.consensus import Consensus, Vote
 from potato.errors import PotatoError
 from potato.schemes import Answer, Kind
@@ -43,10 +43,13 @@ def resolve(kind: Kind, votes: Iterable[tuple[Hashable, Hashable, Answer]], aggr
     """One answer for each item of `votes` (item, annotator, answer).
 
     Nominal, pairwise and ordinal answers by `aggregation` over whole answers; multilabel by `aggregation` over each
-    label's yes or no, an item being a tie when any label of it is; continuous by the mean. Raises `UnresolvableKind`.
+    label's yes or no, an item being a tie when any label of it is; spans likewise over each stretch that anyone marked;
+    continuous by the mean. Raises `UnresolvableKind`.
     """
     if kind is Kind.MULTILABEL:
         return _multilabel(list(votes), aggregation)
+    if kind is Kind.SPAN:
+        return Resolved(*span_consensus.resolve(votes, _METHOD[aggregation]))
     if kind is Kind.CONTINUOUS:
         return _mean(votes)
     if kind not in (Kind.NOMINAL, Kind.PAIRWISE, Kind.ORDINAL):

@@ -8,6 +8,8 @@ from potato.training.contract.predictions import Prediction
 
 _ID = "item-0123456"
 _SHARE = 0.1234567890123456
+_SPANS = 4
+"""How many spans of about this size a text is taken to have."""
 
 
 def megabytes(config: ProjectFile, items: int) -> float:
@@ -19,5 +21,8 @@ def megabytes(config: ProjectFile, items: int) -> float:
 
 def _line(scheme: Scheme) -> bytes:
     names = scheme.label_names()
+    if scheme.kind is Kind.SPAN:
+        span = {"start": 1000, "end": 1012, "label": names[0], "text": "t" * 12}
+        return Prediction(_ID, scheme.name, [span] * _SPANS, _SHARE).line()
     payload = names[:1] if scheme.kind is Kind.MULTILABEL else names[0] if names else ""
     return Prediction(_ID, scheme.name, payload, _SHARE, dict.fromkeys(names, _SHARE)).line()

@@ -9,7 +9,8 @@ from pydantic import Field
 from potato.schemes.likert import Likert
 from potato.schemes.multiselect import Multiselect
 from potato.schemes.radio import Radio
+from potato.schemes.span import Span
 
-SCHEME_TYPES = (Radio, Multiselect, Likert)
+SCHEME_TYPES = (Radio, Multiselect, Likert, Span)
 
-AnyScheme = Annotated[Union[Radio, Multiselect, Likert], Field(discriminator="annotation_type")]  # noqa: UP007
+AnyScheme = Annotated[Union[Radio, Multiselect, Likert, Span], Field(discriminator="annotation_type")]  # noqa: UP007

@@ -54,6 +54,8 @@ class Save:
     """By scheme, the suggestion that was shown: `{run_id, model_version, payload, confidence}`, and `hidden` if it was
     not, but kept to be compared with the answer."""
     elapsed_ms: int | None = None
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    """By scheme, how the question stood, where that differs from person to person."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Entry:
     origin: str = "none"
     suggestion: Mapping[str, Any] | None = None
     elapsed_ms: int | None = None
+    shown: Any = None
     request_id: str | None = None
 
 
@@ -123,6 +126,12 @@ _LABELS = (
     select(answers_.c.item, answers_.c.user, answers_.c.scheme, answers_.c.value)
     .where(answers_.c.scheme.in_(bindparam("schemes", expanding=True)), _NOT_SKIPPED)
     .order_by(answers_.c.item, answers_.c.user, answers_.c.scheme)
+)
+_SPAN_LABELS = (
+    select(answers_.c.item, answers_.c.user, answers_.c.value, func.length(items.c.text))
+    .join(items, items.c.seq == answers_.c.item)
+    .where(answers_.c.scheme == bindparam("of_scheme"), _NOT_SKIPPED)
+    .order_by(answers_.c.item, answers_.c.user)
 )
 _COUNTS = select(answers_.c.scheme, func.count()).group_by(answers_.c.scheme)
 
@@ -157,17 +166,19 @@ _LABELLED = select(answers_.c.scheme, func.count(answers_.c.item.distinct())).gr
 def save(conn: Connection, saved: Save, rules: Rules) -> Saved:
     """Write what an annotator answers: all of it or nothing. The answers have been parsed by their schemes.
 
-    The same request again changes nothing and gets the same answer. Raises `RequestIdReused`.
+    What they answered to questions that they are not asked, after this, is taken back in the same write. The same request again changes nothing and gets the same answer. Raises `RequestIdReused`.
     """
     if saved.request_id is not None:
         repeated = conn.execute(_REQUEST, {"of_user": saved.user, "request": saved.request_id}).first()
         if repeated is not None:
             return _repeated(conn, saved, repeated.item, repeated.at)
     at = to_text(saved.at)
-    answers = {**of_user(conn, saved.user, saved.item), **saved.answers}
-    entries = [_entry(saved, scheme, value, at, rules) for scheme, value in saved.answers.items()]
-    record(conn, entries)
-    done = rules.is_done({scheme: value for scheme, value in answers.items() if value is not None})
+    stored = of_user(conn, saved.user, saved.item)
+    answers = {scheme: value for scheme, value in {**stored, **saved.answers}.items() if value is not None}
+    unasked = rules.unasked(answers)
+    changes = {**saved.answers, **dict.fromkeys(unasked & (stored.keys() | saved.answers.keys()))}
+    record(conn, [_entry(saved, scheme, value, at, rules) for scheme, value in changes.items()])
+    done = rules.is_done({scheme: value for scheme, value in answers.items() if scheme not in unasked})
     extra = _settle(conn, saved, at, rules, done=done)
     return Saved(at, repeated=False, item_done=done, extra=extra)
 
@@ -208,6 +219,12 @@ def labels(conn: Connection, schemes: Sequence[str]) -> Iterator[tuple[int, int,
     The answers of an annotator who has skipped the item are left out.
     """
     for row in conn.execute(_LABELS, {"schemes": list(schemes)}, execution_options=STREAMED):
+        yield row[0], row[1], row[2], row[3]
+
+
+def labels_with_length(conn: Connection, scheme: str) -> Iterator[tuple[int, int, Answer, int]]:
+    """Item, annotator, answer and how many characters the item's text has, of every answer to `scheme`; as `labels`."""
+    for row in conn.execute(_SPAN_LABELS, {"of_scheme": scheme}, execution_options=STREAMED):
         yield row[0], row[1], row[2], row[3]
 
 
@@ -256,6 +273,7 @@ def _entry(saved: Save, scheme: str, value: Answer | None, at: str, rules: Rules
         origin=origin(rules.schemes.get(scheme), value, suggestion),
         suggestion=suggestion,
         elapsed_ms=saved.elapsed_ms,
+        shown=saved.shown.get(scheme),
         request_id=saved.request_id,
     )
 
@@ -271,6 +289,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "origin": entry.origin,
         "suggestion": None if entry.suggestion is None else dict(entry.suggestion),
         "elapsed_ms": entry.elapsed_ms,
+        "shown": entry.shown,
     }
 
 

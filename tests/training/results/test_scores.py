@@ -293,7 +293,7 @@ def test_many_distinct_numbers_are_resampled_in_pieces() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [Kind.SPAN, Kind.TEXT, Kind.PAIRWISE])
+@pytest.mark.parametrize("kind", [Kind.TEXT, Kind.PAIRWISE])
 def test_a_kind_that_cannot_be_scored_says_so(kind: Kind) -> None:
     with pytest.raises(UnscoredKind, match=f"predictions of {kind.value} answers cannot be scored"):
         score(kind, [], test=[])

@@ -177,11 +177,11 @@ def _counts(entry: Gathered, built: Built) -> dict[str, Any]:
     by_split = {split: answers for split, answers in built.answers[entry.scheme.name].items() if split != "predict"}
     return {
         "items": {split: len(answers) for split, answers in by_split.items()},
-        "labels": {split: _by_label(answers) for split, answers in by_split.items()},
+        "labels": {split: _by_label(entry, answers) for split, answers in by_split.items()},
         "ties": entry.ties,
         "orphans": entry.orphans,
     }
 
 
-def _by_label(answers: Sequence[Answer]) -> dict[str, int]:
-    return dict(Counter(name for answer in answers for name in (answer if isinstance(answer, list) else [str(answer)])))
+def _by_label(entry: Gathered, answers: Sequence[Answer]) -> dict[str, int]:
+    return dict(Counter(name for answer in answers for name in entry.scheme.names(answer)))

@@ -33,8 +33,15 @@ def require_enough(info: TrainerInfo, scheme: Scheme, answers: Sequence[Answer])
     need = max(1, info.min_train_items)
     if len(answers) < need:
         raise NotEnoughLabels(scheme.name, len(answers), need)
-    if scheme.kind is not Kind.CONTINUOUS and len({_plain(answer) for answer in answers}) < 2:
+    if scheme.kind is Kind.SPAN:
+        _require_any_span(scheme, answers)
+    elif scheme.kind is not Kind.CONTINUOUS and len({_plain(answer) for answer in answers}) < 2:
         raise NotEnoughLabels(scheme.name, len(answers), need, only=_said(answers[0]))
+
+
+def _require_any_span(scheme: Scheme, answers: Sequence[Answer]) -> None:
+    if not any(answers):
+        raise NotEnoughLabels(scheme.name, 0, 1)
 
 
 def _plain(answer: Answer) -> str:

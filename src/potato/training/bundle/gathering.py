@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ class Gathered:
 
     def classes(self, answers: Iterable[Answer]) -> list[str]:
         """The labels that these answers use, in the project's order."""
-        used = {name for answer in answers for name in _names(self.scheme, answer)}
+        used = {name for answer in answers for name in self.scheme.names(answer)}
         return [name for name in self.scheme.label_names() if name in used]
 
 
@@ -59,16 +59,7 @@ def _ordered(scheme: Scheme, answer: Answer) -> Answer:
 
 
 def _votes(given: Sequence[tuple[int, int, Answer]]) -> dict[int, list[list[Any]]]:
-    counts: dict[int, Counter[Any]] = {}
+    counts: dict[int, dict[str, list[Any]]] = {}
     for item, _, answer in given:
-        counts.setdefault(item, Counter())[tuple(answer) if isinstance(answer, list) else answer] += 1
-    return {item: _pairs(counter) for item, counter in counts.items()}
-
-
-def _pairs(counter: Counter[Any]) -> list[list[Any]]:
-    pairs = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))
-    return [[list(answer) if isinstance(answer, tuple) else answer, count] for answer, count in pairs]
-
-
-def _names(scheme: Scheme, answer: Answer) -> list[str]:
-    return list(answer) if scheme.kind is Kind.MULTILABEL else [str(answer)]
+        counts.setdefault(item, {}).setdefault(json.dumps(answer, sort_keys=True), [answer, 0])[1] += 1
+    return {item: sorted(pairs.values(), key=lambda pair: (-pair[1], str(pair[0]))) for item, pairs in counts.items()}

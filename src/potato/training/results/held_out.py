@@ -107,6 +107,7 @@ def _row(item: BundleItem, name: str, said: Said) -> Scored:
         confidence=said.confidence,
         probabilities=said.probabilities,
         votes=[(answer, count) for answer, count in item.votes.get(name, [])],
+        text=item.text,
     )
 
 

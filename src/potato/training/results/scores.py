@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from potato.agreement import measure
+from potato.agreement import measure, spans
+from potato.agreement.krippendorff import Agreement
 from potato.schemes import Answer, Kind
-from potato.training.results import scores_multilabel, scores_nominal, scores_numeric
+from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_spans
 from potato.training.results.scores_row import Scored, Scoring, UnscoredKind
 
 __all__ = ["PRIMARY", "Primary", "Scored", "UnscoredKind", "score"]
@@ -46,6 +47,7 @@ _WAYS = {
     Kind.MULTILABEL: _Way(_F1, scores_multilabel.figures, scores_multilabel.baseline),
     Kind.ORDINAL: _Way(_MAE, scores_numeric.ordinal, scores_numeric.baseline),
     Kind.CONTINUOUS: _Way(_MAE, scores_numeric.continuous, scores_numeric.baseline),
+    Kind.SPAN: _Way(Primary("entity_f1", higher_is_better=True), scores_spans.figures, scores_spans.baseline),
 }
 
 PRIMARY = {kind: way.primary for kind, way in _WAYS.items()}
@@ -79,8 +81,15 @@ def score(
         "test": figures,
         "val": _split(way, task, choosing),
         "baseline": way.baseline(task, held_out) if held_out and task.train_targets else None,
-        "agreement": measure.of_votes(kind, (row.votes for row in held_out)).as_json(),
+        "agreement": _agreement(kind, held_out).as_json(),
     }
+
+
+def _agreement(kind: Kind, rows: Sequence[Scored]) -> Agreement:
+    if kind is not Kind.SPAN:
+        return measure.of_votes(kind, (row.votes for row in rows))
+    given = ((len(row.text), [answer for answer, count in row.votes for _ in range(count)]) for row in rows)
+    return spans.agreement(given)
 
 
 def _split(way: _Way, task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

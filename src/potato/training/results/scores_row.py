@@ -23,13 +23,14 @@ class UnscoredKind(PotatoError):
 @dataclass(frozen=True)
 class Scored:
     """`target` is the human answer, `payload` the model's; `votes` are the annotators' answers behind the target, as
-    `[answer, count]` pairs."""
+    `[answer, count]` pairs; `text` is the item's."""
 
     target: Answer
     payload: Answer
     confidence: float | None = None
     probabilities: dict[str, float] | None = None
     votes: Sequence[Sequence[Any]] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True)

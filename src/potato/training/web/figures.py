@@ -20,6 +20,8 @@ NAMES = {
     "rmse": "Root mean squared error",
     "spearman": "Spearman's rank correlation",
     "entity_f1": "Entity F1",
+    "entity_precision": "Entity precision",
+    "entity_recall": "Entity recall",
 }
 
 LOWER_IS_BETTER = frozenset({"mae", "rmse", "calibration_error"})
@@ -149,6 +151,12 @@ def agreement_sentence(score: dict[str, Any]) -> str:
     figure = f"Krippendorff's alpha {alpha:.3f}" if alpha is not None else "alpha undefined"
     if alpha is None and agreement.get("reason"):
         figure += f": {agreement['reason']}"
+    if agreement.get("level") == "spans":
+        return (
+            f"Of the spans that two annotators marked, {agreement['raw']:.1%} are the same (F1, exact boundaries; by "
+            f"character, {figure}), on the {items} held-out {'item' if items == 1 else 'items'} that two or more of "
+            "them labelled."
+        )
     return (
         f"Annotators agree in {agreement['raw']:.1%} of pairs ({figure}) on the {items} held-out "
         f"{'item' if items == 1 else 'items'} that two or more of them labelled."
