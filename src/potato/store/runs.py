@@ -160,6 +160,12 @@ def queue(connection: Connection) -> Sequence[Run]:
 
 
 def amend(connection: Connection, run_id: str, **fields: Any) -> None:
+def curve(connection: Connection, run_id: str) -> Sequence[Run]:
+    """The points of that run's learning curve, by share of the training split, the newest of a share last."""
+    query = select(runs).where(runs.c.curve_of == run_id).order_by(runs.c.train_share, runs.c.created_at)
+    return _load(connection, query)
+
+
     """Write fields other than the state."""
     assert "state" not in fields
     connection.execute(update(runs).where(runs.c.run_id == run_id).values(**_plain(fields)))

@@ -17,7 +17,9 @@ TASKS = {
     "agents.pack": "potato.training.agents.task:pack_bundle",
     "items.load": "potato.items.tasks:load",
     "training.build": "potato.training.bundle.task:build",
+    "training.compare": "potato.training.results.comparison:compare",
     "training.evaluate": "potato.training.results.task:evaluate",
+    "training.publish": "potato.training.publishing.task:publish",
     "training.tidy": "potato.training.results.task:tidy",
 }
 

@@ -11,6 +11,7 @@ from potato.store import Database, predictions
 from potato.store.pieces import in_pieces
 from potato.training.bundle.build import build as build_bundle
 from potato.training.trainers import registry
+from potato.training.bundle.share import take_share
 from potato.training.trainers.base import TrainerInfo
 
 
@@ -22,13 +23,16 @@ class TrainerGone(PotatoError):
 
 
 def build(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
-    """Build the bundle of a run: args `run_id`, `trainer`, `schemas`, `folder` (of the bundle).
+    """Build the bundle of a run: args `run_id`, `trainer`, `schemas`, `folder` (of the bundle); for a point of a
+    learning curve also `whole` (the folder of the bundle that it is a share of) and `share`.
 
     Answers `digest`, `counts`, `warnings`. What it trains on is noted for good before the answer, so that no later
     pre-label can show up there. Raises `NotEnoughLabels` and `TrainerGone`.
     """
     info = _info(args["trainer"])
     built = build_bundle(database, project, info, args["schemas"], Path(args["folder"]))
+    if "whole" in args:
+        return take_share(project, info, Path(args["whole"]), Path(args["folder"]), args["share"])
     for scheme, groups in built.trained.items():
         for piece in in_pieces(sorted(groups)):
             with database.write() as connection:

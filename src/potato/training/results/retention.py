@@ -6,15 +6,17 @@ import shutil
 from collections.abc import Sequence
 
 from potato.project import Project
-from potato.store import Connection, Database, predictions
+from potato.store import Connection, Database, held_out, predictions
 from potato.store import runs as rows
+from potato.store.pieces import PIECE
 from potato.store.runs import FINISHED, Run, State
 from potato.training.results.take_in import remove_all
 
 
 def tidy(project: Project, database: Database) -> list[str]:
     """Delete predictions of runs that did not come to success, and the files and predictions of finished runs beyond
-    the newest `retain_runs`; a run whose pre-labels are live keeps both. Returns the ids whose files went."""
+    the newest `retain_runs`; a run whose pre-labels are live, or whose model was published, keeps
+    both. Returns the ids whose files went."""
     with database.read() as connection:
         finished = _newest_first(connection)
         stored = predictions.runs_with_predictions(connection)
@@ -22,7 +24,18 @@ def tidy(project: Project, database: Database) -> list[str]:
     unwanted = {run.run_id for run in finished if run.state is not State.SUCCESS} | {run.run_id for run in old}
     for run_id in sorted(stored & unwanted):
         remove_all(database, run_id)
+    for run in finished:
+        if run.state is not State.SUCCESS and run.digest is not None:
+            remove_held_out(database, run.run_id)
     return [run.run_id for run in old if not run.files_removed and _remove_files(project, database, run.run_id)]
+
+
+def remove_held_out(database: Database, run_id: str) -> None:
+    """Delete a run's held-out answers, in short transactions."""
+    removed = 1
+    while removed:
+        with database.write() as connection:
+            removed = held_out.remove_some(connection, run_id, PIECE)
 
 
 def _newest_first(connection: Connection) -> Sequence[Run]:
@@ -30,15 +43,18 @@ def _newest_first(connection: Connection) -> Sequence[Run]:
 
 
 def _old(finished: Sequence[Run], retained: int) -> Sequence[Run]:
-    """Those beyond the newest `retained`, but for the live ones, which stay and do not count."""
-    replaceable = [run for run in finished if not run.live]
-    return replaceable[retained:]
+    """Those beyond the newest `retained`, but for the live ones, which stay and do not count. A point of a learning
+    curve does not count either: it goes with the run whose curve it is."""
+    replaceable = [run for run in finished if not (run.live or run.published) and run.curve_of is None]
+    old = replaceable[retained:]
+    gone = {run.run_id for run in old}
+    return [*old, *(run for run in finished if run.curve_of in gone)]
 
 
 def _remove_files(project: Project, database: Database, run_id: str) -> bool:
     with database.write() as connection:
         run = rows.get_or_raise(connection, run_id)
-        if run.live:
+        if run.live or run.published:
             return False
         rows.amend(connection, run_id, files_removed=True)
     shutil.rmtree(project.runs_dir / run_id, ignore_errors=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,13 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
         "per_label": _per_label(names, counts @ table),
         "reasons": _reasons(values, spread, len(rows)),
     }
+
+
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
+    """Macro F1 as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+    sets = [(frozenset(human), frozenset(model)) for human, model in pairs]
+    table = _table(sorted({label for pair in sets for side in pair for label in side}), sets)
+    return lambda draws: _overall(draws, table)["macro_f1"]
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

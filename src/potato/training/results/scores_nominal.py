@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,13 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
         "confusion": {"labels": names, "matrix": matrix.astype(int).tolist()},
         "reasons": _reasons(values, calibrated.error, spread, len(rows)),
     }
+
+
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
+    """Macro F1 as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+    places = {name: place for place, name in enumerate({name for pair in pairs for name in pair})}
+    human, model = (np.eye(len(places))[[places[pair[side]] for pair in pairs]] for side in (0, 1))
+    return lambda draws: _macro_f1(draws @ (human * model), draws @ human, draws @ model)
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
@@ -72,14 +79,18 @@ def _overall(matrices: Floats) -> dict[str, Floats]:
     total = matrices.sum(axis=(1, 2))
     hits = np.einsum("rii->ri", matrices)
     human, model = matrices.sum(axis=2), matrices.sum(axis=1)
-    f1 = ratio(2 * hits, human + model)  # 0 where only the model gave the label: it adds nothing below
     observed = hits.sum(axis=1) / total
     chance = (human * model).sum(axis=1) / total**2
     return {
         "accuracy": observed,
-        "macro_f1": ratio(np.nansum(f1, axis=1), (human > 0).sum(axis=1)),
+        "macro_f1": _macro_f1(hits, human, model),
         "kappa": ratio(observed - chance, np.where(np.isclose(chance, 1.0), 0.0, 1.0 - chance)),
     }
+
+
+def _macro_f1(hits: Floats, human: Floats, model: Floats) -> Floats:
+    f1 = ratio(2 * hits, human + model)  # 0 where only the model gave the label: it adds nothing below
+    return ratio(np.nansum(f1, axis=1), (human > 0).sum(axis=1))
 
 
 def _per_class(names: Sequence[str], matrix: Floats) -> dict[str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,12 @@ def ordinal(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
 def continuous(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     """Every figure of one split of a continuous scheme. `rows` is not empty."""
     return _figures(task, *_numbers(rows), {})
+
+
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
+    """The mean absolute error as a function of how often each of these pairs (human, model) was drawn."""
+    human, model = np.asarray(pairs, dtype=np.float64).T
+    return lambda draws: _errors(draws, human, model)["mae"]
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from potato.store import Connection, Database, predictions
 from potato.store.pieces import PIECE
 from potato.store.predictions import Stored
 from potato.training.contract.bundle import Bundle
-from potato.training.results import held_out, retention
+from potato.training.results import answers, curves, held_out, retention
 from potato.training.results.take_in import TakeIn, Taken
 from potato.training.results.writeback import Comparison, Verdict, decide
 
@@ -19,17 +19,26 @@ from potato.training.results.writeback import Comparison, Verdict, decide
 def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
     """Take in a run's predictions, score them, and judge which may be shown.
 
-    Args: `run_id`, `schemas`, `folder` (the run's), `result` (the worker's last event). Answers `scores`, `writeback`,
+    Args: `run_id`, `schemas`, `folder` (the run's), `result` (the worker's last event), `curve_of` (for a point of a
+    learning curve, the curve's run: then nothing goes live). Answers `scores`, `writeback`,
     `live` (the schemes to go live), `warnings`, and `lines` for the log. Nothing is shown by it yet. Raises
     `PredictionsRefused` and `BundleLost`.
     """
     folder = Path(args["folder"])
+    if args.get("curve_of"):
+        project = curves.showing_nothing(project)
     bundle = held_out.open_bundle(str(folder / "bundle"))
     taking = TakeIn(database, project, args["run_id"], args["schemas"])
     taken = taking.take(folder / "predictions.jsonl", args["result"], held_out.ids(bundle))
     scores = held_out.scores(project, bundle, taken.held_out)
+    for name, said in taken.held_out.items():
+        answers.store(database, bundle, args["run_id"], project.schemes[name], said)
+    if args.get("curve_of"):
+        scores = curves.beside_whole(project, database, args["run_id"], args["curve_of"], scores)
     compared = _compare(project, database, args["run_id"], bundle, taken)
     verdict = decide(project.config.model_training, taken.gates, scores, compared)
+    if args.get("curve_of"):
+        verdict.report["reason"] = curves.NEVER_SHOWN
     return {
         "scores": scores,
         "writeback": verdict.report,

@@ -100,12 +100,15 @@ class Course:
 
     def _build(self) -> None:
         self._log.say("building the bundle")
-        args = {
+        args: dict[str, Any] = {
             "run_id": self._run.run_id,
             "trainer": self._run.trainer,
             "schemas": list(self._run.schemas),
             "folder": str(self._folder.bundle),
         }
+        if self._run.curve_of is not None:
+            whole = RunFolder.of(self._project, self._run.curve_of).bundle
+            args.update(whole=str(whole), share=self._run.train_share)
         built = self._await(self._tasks.run("training.build", args), limited=True)
         for warning in built["warnings"]:
             self._log.say(f"warning: {warning}")
@@ -152,6 +155,7 @@ class Course:
             "schemas": list(self._run.schemas),
             "folder": str(self._folder.path),
             "result": journal.outcome.result,
+            "curve_of": self._run.curve_of,
         }
         judged = self._await(self._tasks.run("training.evaluate", args), limited=False)
         for line in judged["lines"]:

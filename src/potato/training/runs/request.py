@@ -17,7 +17,8 @@ from potato.training.trainers.base import ParamError, TrainerInfo
 @dataclass(frozen=True)
 class RunRequest:
     """What is to be trained. `schemas` None or empty is refused; `backend` None takes the project's default;
-    `trigger` is `manual`, `api` or `auto`; `started_by` names the person."""
+    `trigger` is `manual`, `api` or `auto`; `started_by` names the person. `train_share` below 1 asks for a point of the
+    learning curve of the run `curve_of`: the same labels, of which only that share is trained on."""
 
     trainer: str
     schemas: Sequence[str]
@@ -25,6 +26,8 @@ class RunRequest:
     params: dict[str, Any] = field(default_factory=dict)
     trigger: str = "api"
     started_by: str | None = None
+    train_share: float = 1.0
+    curve_of: str | None = None
 
 
 @dataclass(frozen=True)

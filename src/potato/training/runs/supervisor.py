@@ -8,7 +8,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from potato.errors import PotatoError
@@ -16,6 +16,7 @@ from potato.project import Project
 from potato.project.backends import AgentBackend as AgentSettings
 from potato.store import Connection, predictions
 from potato.store import runs as rows
+from potato.store.publications import Publication
 from potato.store.runs import FINISHED, GOING, Run, State
 from potato.tasks import TaskRunner
 from potato.training.agents.desk import Desk
@@ -24,9 +25,11 @@ from potato.training.bundle.preflight import preflight
 from potato.training.runs import ends
 from potato.training.runs.copies import Copies
 from potato.training.runs.course import Course
+from potato.training.runs.curve import points_to_run
 from potato.training.runs.ends import ServerCloses
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.pulse import Pulse
+from potato.training.runs.pushes import Pushes
 from potato.training.runs.records import Records
 from potato.training.runs.request import Order, RunRequest, resolve
 from potato.training.runs.timing import Timing
@@ -84,10 +87,12 @@ class Supervisor:
         self.desk = Desk(on_change=lambda backend: records.notifier.publish(f"backend:{backend}"))
         self._waiting = WaitForAgents(project, self.desk, records)
         self._copies = Copies(project, records, self.backend)
+        self._pushes = Pushes(project, records)
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
         """Begin to see runs through."""
+        self._pushes.recover()
         self._thread.start()
 
     def close(self) -> None:
@@ -95,6 +100,7 @@ class Supervisor:
         self._pulse.close()
         self._thread.join()
         self._copies.close()
+        self._pushes.close()
         for backend in self._backends.values():
             backend.close()
 
@@ -108,7 +114,8 @@ class Supervisor:
         """
         order = resolve(self.project, request)
         self.backend(order.backend)
-        self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
+        if request.curve_of is None:
+            self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
         new = self._new_run(request, order)
         run = self.records.write(new.run_id, lambda connection: rows.add(connection, new))
         self._pulse.wake()
@@ -120,6 +127,12 @@ class Supervisor:
         run = self.records.write(run_id, lambda connection: self._request_cancel(connection, run_id))
         self._pulse.wake()
         return run
+
+    def submit_curve(self, run_id: str, trigger: str, started_by: str | None) -> Sequence[Run]:
+        """Queue the points of a run's learning curve that are not there yet. Raises `UnknownRun`, `NoCurve`, and what
+        `submit` raises."""
+        requests = self.records.read(lambda connection: points_to_run(connection, self.project, run_id))
+        return [self.submit(replace(request, trigger=trigger, started_by=started_by)) for request in requests]
 
     def withdraw(self, run_id: str) -> int:
         """Take the run's pre-labels away from annotators; how many were shown. Repeating it is harmless.
@@ -135,6 +148,11 @@ class Supervisor:
         """Copy a model home whose copy broke off, in the background. Raises `UnknownRun`, `NothingToCopy`,
         `CopyIsGoing`, `UnknownBackend`."""
         return self._copies.begin(run_id)
+
+    def publish(self, run_id: str, repo: str, public: bool, scheme: str | None, started_by: str | None) -> Publication:
+        """Send a run's model to a repository on the Hub, in the background. Raises `UnknownRun`, and what
+        `Pushes.begin` does."""
+        return self._pushes.begin(self.records.get(run_id), repo, public, scheme, started_by)
 
     def check(self, backend: str, trainer: str | None = None) -> CheckReport:
         """Could a run start there now? Takes seconds. Raises `UnknownBackend` and `BackendNotAvailable`."""
@@ -201,6 +219,8 @@ class Supervisor:
             backend=order.backend,
             backend_type=order.backend_type,
             created_at=self.records.now(),
+            train_share=request.train_share,
+            curve_of=request.curve_of,
         )
 
     def _request_cancel(self, connection: Connection, run_id: str) -> Run:

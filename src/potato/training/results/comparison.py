@@ -1,0 +1,80 @@
+"""Two runs compared on the items that were held out from both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from potato.errors import PotatoError
+from potato.project import Project
+from potato.store import Connection, Database, held_out
+from potato.store import runs as rows
+from potato.store.held_out import Pair
+from potato.store.runs import Run
+from potato.training.results.paired import Paired, can_pair, paired
+
+DIFFERING_SHOWN = 50
+"""Items of unlike answers that a comparison lists."""
+
+
+class NotComparable(PotatoError):
+    """Two runs that have nothing in common to compare."""
+
+    code = "not_comparable"
+    status = 409
+
+
+def compare(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
+    """The task `training.compare`: args `one` and `other`, two runs. Answers, by scheme, `Paired.as_json()` with
+    `differ`: the items of unlike answers, those first where only one of the two is right. Raises `NotComparable`."""
+    with database.read() as connection:
+        one, other = (rows.get_or_raise(connection, args[name]) for name in ("one", "other"))
+        found = {name: _scheme(connection, project, name, one, other) for name in _common(project, one, other)}
+    if not found:
+        raise NotComparable(
+            f"Runs {one.run_id} and {other.run_id} share no scheme that can be compared item by item",
+            hint="choose a run of the same scheme",
+        )
+    return found
+
+
+def compare_scheme(connection: Connection, project: Project, scheme: str, one: str, other: str) -> Paired | None:
+    """Both runs' first figure of a scheme on the items they share; None for a kind that cannot be paired."""
+    kind = project.schemes[scheme].kind
+    if not can_pair(kind):
+        return None
+    return _paired(project, scheme, list(held_out.shared(connection, one, other, scheme)))
+
+
+def _paired(project: Project, scheme: str, pairs: Sequence[Pair]) -> Paired:
+    return paired(
+        project.schemes[scheme].kind,
+        [pair.target for pair in pairs],
+        [pair.one for pair in pairs],
+        [pair.other for pair in pairs],
+        project.config.model_training.split_seed,
+    )
+
+
+def _common(project: Project, one: Run, other: Run) -> list[str]:
+    both = [name for name in one.schemas if name in other.schemas and name in project.schemes]
+    return [name for name in both if can_pair(project.schemes[name].kind)]
+
+
+def _scheme(connection: Connection, project: Project, scheme: str, one: Run, other: Run) -> dict[str, Any]:
+    newer, older = sorted((one, other), key=lambda run: run.created_at, reverse=True)
+    pairs = list(held_out.shared(connection, newer.run_id, older.run_id, scheme))  # people's answers as of the newer
+    if newer is not one:
+        pairs = [_turned(pair) for pair in pairs]
+    differing = sorted((pair for pair in pairs if pair.one != pair.other), key=_most_telling)[:DIFFERING_SHOWN]
+    texts = held_out.excerpts(connection, [pair.item for pair in differing])
+    listed = [{**pair._asdict(), "id": texts[pair.item][0], "text": texts[pair.item][1]} for pair in differing]
+    return {**_paired(project, scheme, pairs).as_json(), "differ": listed}
+
+
+def _turned(pair: Pair) -> Pair:
+    return pair._replace(one=pair.other, other=pair.one, one_off=pair.other_off, other_off=pair.one_off)
+
+
+def _most_telling(pair: Pair) -> tuple[float, int]:
+    return -abs(pair.one_off - pair.other_off), pair.item

@@ -1,0 +1,76 @@
+"""Two models on the same items: both scores, and an interval of their difference that means what it says."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from potato.schemes import Kind
+from potato.training.results.paired import ALIKE, NOTHING_SHARED, ONE_ITEM, paired
+
+LABELS = ["a", "b", "c"]
+
+
+def _answers(chance: random.Random, targets: list[str], right: float) -> list[str]:
+    return [target if chance.random() < right else chance.choice(LABELS) for target in targets]
+
+
+def _sample(seed: int, n: int = 120) -> tuple[list[str], list[str], list[str]]:
+    chance = random.Random(seed)
+    targets = chance.choices(LABELS, [5, 3, 2], k=n)
+    return targets, _answers(chance, targets, 0.85), _answers(chance, targets, 0.7)
+
+
+def test_both_scores_and_their_difference_are_scikit_learns() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    targets, one, other = _sample(1)
+    found = paired(Kind.NOMINAL, targets, one, other, seed=0)
+    wanted = [metrics.f1_score(targets, said, average="macro") for said in (one, other)]
+    assert [found.one, found.other] == pytest.approx(wanted)
+    assert found.difference == pytest.approx(wanted[0] - wanted[1])
+    assert (found.items, found.differing) == (120, sum(a != b for a, b in zip(one, other, strict=True)))
+
+
+def test_the_interval_covers_the_true_difference_as_often_as_it_says() -> None:
+    """Accuracy that is 0.85 + 0.15 / 3 against 0.7 + 0.3 / 3: the truth is found by one very large sample."""
+    truth = paired(Kind.NOMINAL, *_sample(99, 60_000), seed=0).difference
+    assert truth is not None
+    held = [paired(Kind.NOMINAL, *_sample(seed), seed=seed).interval for seed in range(100)]
+    covering = sum(interval[0] <= truth <= interval[1] for interval in held if interval is not None)
+    assert covering >= 88  # of 95 wanted; less than 88 happens to an honest interval once in 250 times
+
+
+def test_the_interval_is_that_of_resampling_the_items_one_by_one() -> None:
+    targets, one, other = ([int(char) for char in digits] for digits in ("5342516342", "5341526341", "2343534345"))
+    found = paired(Kind.ORDINAL, targets, one, other, seed=3)
+    errors = np.abs(np.subtract(one, targets)), np.abs(np.subtract(other, targets))
+    assert found.difference == pytest.approx(errors[0].mean() - errors[1].mean())
+    drawn = np.random.default_rng(1).integers(0, 10, size=(20_000, 10))
+    wanted = np.percentile((errors[0] - errors[1])[drawn].mean(axis=1), [2.5, 97.5])
+    assert found.interval == pytest.approx(wanted, abs=0.12)
+
+
+@pytest.mark.parametrize(
+    ("targets", "one", "other", "reason"),
+    [
+        ([], [], [], NOTHING_SHARED),
+        (["a"], ["a"], ["b"], ONE_ITEM),
+        (["a", "b"], ["a", "a"], ["a", "a"], ALIKE),
+    ],
+)
+def test_what_is_undefined_says_why(targets: Any, one: Any, other: Any, reason: str) -> None:
+    found = paired(Kind.NOMINAL, targets, one, other, seed=0)
+    assert (found.interval, found.reason) == (None, reason)
+
+
+def test_sets_of_labels_are_compared_by_macro_f1() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    chance = random.Random(2)
+    targets, one, other = ([[label for label in LABELS if chance.random() < 0.5] for _ in range(60)] for _ in range(3))
+    found = paired(Kind.MULTILABEL, targets, one, other, seed=0)
+    table = [[[label in answer for label in LABELS] for answer in answers] for answers in (targets, one, other)]
+    wanted = [metrics.f1_score(table[0], said, average="macro") for said in table[1:]]
+    assert [found.one, found.other] == pytest.approx(wanted)
