@@ -154,18 +154,18 @@ def in_states(connection: Connection, states: Iterable[State]) -> Sequence[Run]:
     return _load(connection, select(runs).where(runs.c.state.in_(chosen)).order_by(runs.c.created_at, runs.c.run_id))
 
 
-def queue(connection: Connection) -> Sequence[Run]:
-    """The queued runs, the next one first."""
-    return in_states(connection, [State.QUEUED])
-
-
-def amend(connection: Connection, run_id: str, **fields: Any) -> None:
 def curve(connection: Connection, run_id: str) -> Sequence[Run]:
     """The points of that run's learning curve, by share of the training split, the newest of a share last."""
     query = select(runs).where(runs.c.curve_of == run_id).order_by(runs.c.train_share, runs.c.created_at)
     return _load(connection, query)
 
 
+def queue(connection: Connection) -> Sequence[Run]:
+    """The queued runs, the next one first."""
+    return in_states(connection, [State.QUEUED])
+
+
+def amend(connection: Connection, run_id: str, **fields: Any) -> None:
     """Write fields other than the state."""
     assert "state" not in fields
     connection.execute(update(runs).where(runs.c.run_id == run_id).values(**_plain(fields)))

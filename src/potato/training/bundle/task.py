@@ -10,8 +10,8 @@ from potato.project import Project
 from potato.store import Database, predictions
 from potato.store.pieces import in_pieces
 from potato.training.bundle.build import build as build_bundle
-from potato.training.trainers import registry
 from potato.training.bundle.share import take_share
+from potato.training.trainers import registry
 from potato.training.trainers.base import TrainerInfo
 
 
@@ -30,9 +30,9 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
     pre-label can show up there. Raises `NotEnoughLabels` and `TrainerGone`.
     """
     info = _info(args["trainer"])
-    built = build_bundle(database, project, info, args["schemas"], Path(args["folder"]))
     if "whole" in args:
         return take_share(project, info, Path(args["whole"]), Path(args["folder"]), args["share"])
+    built = build_bundle(database, project, info, args["schemas"], Path(args["folder"]))
     for scheme, groups in built.trained.items():
         for piece in in_pieces(sorted(groups)):
             with database.write() as connection:
