@@ -152,4 +152,5 @@ def add(connection: Connection, *runs: Run, live: Run | None = None) -> None:
     for each in runs:
         stored.add(connection, each)
     if live is not None:
-        predictions.set_live(connection, live.run_id, ["sentiment"], to_text(NOW))
+        passed = {"sentiment": (live.writeback or {}).get("written", 0)}
+        predictions.set_live(connection, live.run_id, ["sentiment"], to_text(NOW), passed)

@@ -7,11 +7,11 @@ file, replacing a model and withdrawing atomic.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, tuple_
+from sqlalchemy import Connection, delete, exists, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -116,11 +116,51 @@ def live(connection: Connection) -> dict[str, str]:
     return {row.scheme: row.run_id for row in connection.execute(select(live_runs.c.scheme, live_runs.c.run_id))}
 
 
-def set_live(connection: Connection, run_id: str, schemes: Iterable[str], at: str) -> None:
-    """Show this run's pre-labels for these schemes, in place of whichever run's were shown."""
+def set_live(
+    connection: Connection, run_id: str, schemes: Iterable[str], at: str, passed: Mapping[str, int] | None = None
+) -> None:
+    """Show this run's pre-labels for these schemes, in place of whichever run's were shown. `passed` tells how many
+    have passed every gate, where the caller knows."""
     for scheme in schemes:
+        count = _passed(connection, run_id, scheme) if passed is None else passed[scheme]
+        shown = count - _refused_since(connection, run_id, scheme)
         connection.execute(delete(live_runs).where(live_runs.c.scheme == scheme))
-        connection.execute(insert(live_runs).values(scheme=scheme, run_id=run_id, since=at))
+        connection.execute(insert(live_runs).values(scheme=scheme, run_id=run_id, since=at, shown=shown))
+
+
+def _passed(connection: Connection, run_id: str, scheme: str) -> int:
+    p = predictions.c
+    query = select(func.count()).where(p.run_id == run_id, p.scheme == scheme, p.gate.is_(None))
+    return int(connection.execute(query).scalar_one())
+
+
+def _refused_since(connection: Connection, run_id: str, scheme: str) -> int:
+    """How many of a run's pre-labels say what a reviewer has refused since they were judged."""
+    p = predictions.c
+    refused = rejected(connection, scheme)
+    numbers = sorted({item for item, _ in refused})
+    mine = select(p.item, p.payload).where(p.run_id == run_id, p.scheme == scheme, p.gate.is_(None))
+    found = 0
+    for start in range(0, len(numbers), 500):
+        rows = connection.execute(mine.where(p.item.in_(numbers[start : start + 500])))
+        found += sum((row.item, answer_key(row.payload)) in refused for row in rows)
+    return found
+
+
+def shown(connection: Connection) -> dict[str, int]:
+    """Scheme → how many pre-labels annotators may be shown at present, as it was counted last."""
+    return {row.scheme: row.shown for row in connection.execute(select(live_runs.c.scheme, live_runs.c.shown))}
+
+
+def recount(connection: Connection, scheme: str) -> int:
+    """Count the pre-labels of a scheme that may be shown: as long as there are predictions, so not in a request."""
+    return sum(not said.hidden for _, _, _, said in all_suggestions(connection, scheme))
+
+
+def set_shown(connection: Connection, scheme: str, run_id: str, count: int) -> None:
+    """Keep a count, unless another run's pre-labels are shown by now."""
+    mine = (live_runs.c.scheme == scheme) & (live_runs.c.run_id == run_id)
+    connection.execute(update(live_runs).where(mine).values(shown=count))
 
 
 def keep_live(connection: Connection, schemes: Collection[str]) -> dict[str, str]:
@@ -132,12 +172,8 @@ def keep_live(connection: Connection, schemes: Collection[str]) -> dict[str, str
 
 def withdraw(connection: Connection, run_id: str) -> int:
     """Show none of this run's pre-labels any more; how many were shown. No earlier run's come back."""
-    shown = connection.execute(
-        select(func.count())
-        .select_from(predictions)
-        .join(live_runs, (live_runs.c.scheme == predictions.c.scheme) & (live_runs.c.run_id == predictions.c.run_id))
-        .where(predictions.c.run_id == run_id, predictions.c.gate.is_(None))
-    ).scalar_one()
+    count = select(func.coalesce(func.sum(live_runs.c.shown), 0)).where(live_runs.c.run_id == run_id)
+    shown = connection.execute(count).scalar_one()
     connection.execute(delete(live_runs).where(live_runs.c.run_id == run_id))
     return int(shown)
 
@@ -201,10 +237,10 @@ def targets(connection: Connection, scheme: str, ids: Sequence[str]) -> dict[str
 
 
 def rejected(connection: Connection, scheme: str, numbers: Sequence[int] | None = None) -> set[tuple[int, str]]:
-    """What reviewers rejected for these items, all by default: the item and the answer, in the form of `answer_key`."""
-    query = select(verdicts.c.item, verdicts.c.payload).where(
-        verdicts.c.scheme == scheme, verdicts.c.verdict == "reject"
-    )
+    """What reviewers rejected or corrected for these items, all by default: the item and the answer that was
+    suggested, in the form of `answer_key`."""
+    against = verdicts.c.verdict.in_(["reject", "correct"]) & verdicts.c.superseded.is_(False)
+    query = select(verdicts.c.item, verdicts.c.payload).where(verdicts.c.scheme == scheme, against)
     if numbers is not None:
         query = query.where(verdicts.c.item.in_(numbers))
     return {(row.item, answer_key(row.payload)) for row in connection.execute(query)}

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from potato.errors import PotatoError
+from potato.store import publications
 from potato.store.clock import from_text, to_text
 from potato.store.tables import live_runs, runs
 
@@ -40,6 +41,9 @@ TRANSITIONS: dict[State, frozenset[State]] = {
     State.CANCELLED: frozenset(),
 }
 """State → the states that may follow it."""
+
+
+_LIVE = select(live_runs.c.scheme, live_runs.c.run_id, live_runs.c.shown)
 
 
 class UnknownRun(PotatoError):
@@ -106,6 +110,8 @@ class Run:
     train_share: float = 1.0
     curve_of: str | None = None
     live: Sequence[str] = ()
+    shown: int = 0
+    published: Sequence[dict[str, Any]] = ()
 
     @property
     def is_finished(self) -> bool:
@@ -119,7 +125,7 @@ def add(connection: Connection, run: Run) -> Run:
     if newest is not None and newest >= run.created_at:
         run = replace(run, created_at=to_text(from_text(newest) + timedelta(milliseconds=1)))
     row = asdict(run)
-    del row["live"]
+    del row["live"], row["shown"], row["published"]
     connection.execute(insert(runs).values(**_plain(row)))
     return run
 
@@ -199,13 +205,21 @@ def _plain(fields: dict[str, Any]) -> dict[str, Any]:
 def _load(connection: Connection, query: Select[Any]) -> Sequence[Run]:
     rows = connection.execute(query).all()
     live: dict[str, list[str]] = {}
+    shown: dict[str, int] = {}
     if rows:
-        for scheme, run_id in connection.execute(select(live_runs.c.scheme, live_runs.c.run_id)):
+        for scheme, run_id, count in connection.execute(_LIVE):
             live.setdefault(run_id, []).append(scheme)
-    return [_run(row, live.get(row.run_id, [])) for row in rows]
+            shown[run_id] = shown.get(run_id, 0) + count
+    published = publications.published(connection, [row.run_id for row in rows])
+    return [
+        _run(
+            row, live=live.get(row.run_id, []), shown=shown.get(row.run_id, 0), published=published.get(row.run_id, ())
+        )
+        for row in rows
+    ]
 
 
-def _run(row: Row[Any], live: Sequence[str]) -> Run:
+def _run(row: Row[Any], **beside: Any) -> Run:
     values = dict(row._mapping)
     values["state"] = State(values["state"])
-    return Run(**values, live=live)
+    return Run(**values, **beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,18 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
         for piece in in_pieces(sorted(groups)):
             with database.write() as connection:
                 predictions.record_trained(connection, args["run_id"], scheme, piece)
+    _recount(database, built.trained)
     return {"digest": built.digest, "counts": built.counts, "warnings": built.warnings}
+
+
+def _recount(database: Database, trained: Iterable[str]) -> None:
+    """The items that are trained on from now on lose the pre-labels of the run that is live."""
+    with database.read() as connection:
+        live = predictions.live(connection)
+        counts = {scheme: predictions.recount(connection, scheme) for scheme in trained if scheme in live}
+    for scheme, count in counts.items():
+        with database.write() as connection:
+            predictions.set_shown(connection, scheme, live[scheme], count)
 
 
 def _info(name: str) -> TrainerInfo:

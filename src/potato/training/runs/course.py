@@ -166,7 +166,8 @@ class Course:
         def finish(connection: Connection) -> Run:
             if rows.get_or_raise(connection, self._run.run_id).cancel_requested_at is not None:
                 raise RunCancelled  # at the last instant; nothing of it is shown
-            predictions.set_live(connection, self._run.run_id, judged["live"], now)
+            passed = {name: entry["written"] for name, entry in judged["writeback"]["by_scheme"].items()}
+            predictions.set_live(connection, self._run.run_id, judged["live"], now, passed)
             return rows.transition(
                 connection,
                 self._run.run_id,

@@ -10,9 +10,8 @@ __all__ = ["FINISHED", "GOING", "TRANSITIONS", "NotAllowed", "Run", "State", "Un
 
 
 def live_prelabels(run: Run) -> int:
-    """How many of the run's pre-labels are shown to annotators at present."""
-    by_scheme = (run.writeback or {}).get("by_scheme", {})
-    return sum(int(by_scheme.get(scheme, {}).get("written", 0)) for scheme in run.live)
+    """How many of the run's pre-labels annotators may be shown at present."""
+    return run.shown
 
 
 def as_json(run: Run) -> dict[str, Any]:
