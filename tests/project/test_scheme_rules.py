@@ -127,3 +127,24 @@ def test_a_scale_takes_no_labels(findings):
         found
         == "error: config.yaml:9: annotation_schemes[1].labels: unknown key `labels`; a likert scheme does not take it"
     )
+
+
+SPAN = "  - {annotation_type: span, name: who, description: Who?, labels: [person]}\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "more", "refused"),
+    [
+        ("m", "", False),
+        ("m", SPAN, True),
+        ("+", "", False),
+        ("+", "item_properties: {image_key: picture}\n", True),
+        (".", "item_properties: {audio_key: sound}\n", True),
+        (".", "item_properties: {image_key: picture}\n", False),
+    ],
+)
+def test_keys_that_act_on_what_the_page_shows(key, more, refused, findings):
+    """annotation 23"""
+    found = findings(labels(f"[{{name: one, key: '{key}'}}, two]") + more)
+    told = f"error: config.yaml:8: annotation_schemes[0].labels[0].key: the page itself uses the key `'{key}'`; choose another"
+    assert found == ([told] if refused else [])

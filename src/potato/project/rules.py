@@ -11,6 +11,7 @@ from potato.project.project import Project
 from potato.project.retraining import broken_retraining
 from potato.project.scheme_rules import broken_schemes
 from potato.project.wording import near, quoted
+from potato.schemes.keys import AUDIO_KEYS, IMAGE_KEYS
 
 _TRAINING = "model_training"
 
@@ -21,7 +22,7 @@ def broken_rules(config: ProjectFile) -> list[Problem]:
         chain(
             _backends(config),
             _scheme_references(config),
-            broken_schemes(config.annotation_schemes),
+            broken_schemes(config.annotation_schemes, _media_keys(config)),
             broken_retraining(config),
             _login(config),
         )
@@ -66,6 +67,12 @@ def _unknown(path: KeyPath, wanted: Iterable[str], names: Collection[str]) -> It
     for place, name in enumerate(wanted):
         if name and name not in names:
             yield Problem((*path, place), f"there is no annotation scheme {quoted(name)}{near(name, names)}")
+
+
+def _media_keys(config: ProjectFile) -> frozenset[str]:
+    """The keys of the page that its items' images and recordings take."""
+    held = config.item_properties
+    return (IMAGE_KEYS if held.image_key else frozenset()) | (AUDIO_KEYS if held.audio_key else frozenset())
 
 
 def _login(config: ProjectFile) -> Iterator[Problem]:

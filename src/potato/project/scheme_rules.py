@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from potato.project.finding import KeyPath, Problem, dotted
 from potato.project.wording import near, quoted
 from potato.schemes import Label, Scheme
-from potato.schemes.keys import RESERVED_KEYS
+from potato.schemes.keys import reserved
 
 
-def broken_schemes(schemes: Sequence[Scheme]) -> Iterator[Problem]:
-    """What is wrong with names, labels, keys and conditions."""
+def broken_schemes(schemes: Sequence[Scheme], taken_keys: Collection[str] = ()) -> Iterator[Problem]:
+    """What is wrong with names, labels, keys and conditions. `taken_keys` act on what the items hold."""
     by_name = {scheme.name: scheme for scheme in schemes}
     yield from _names(schemes)
     for place, scheme in enumerate(schemes):
@@ -20,7 +20,7 @@ def broken_schemes(schemes: Sequence[Scheme]) -> Iterator[Problem]:
         yield from _labels(labels_of(scheme), path)
         yield from _condition(scheme, by_name, path)
         yield from _renames(scheme, path)
-    yield from _keys(schemes)
+    yield from _keys(schemes, reserved(schemes) | set(taken_keys))
     yield from _circles(schemes)
 
 
@@ -64,7 +64,7 @@ def _unshowable(name: str) -> str | None:
     return None
 
 
-def _keys(schemes: Iterable[Scheme]) -> Iterator[Problem]:
+def _keys(schemes: Iterable[Scheme], reserved_keys: Collection[str]) -> Iterator[Problem]:
     """One page shows all questions, so a key means one label of one question, whether typed small or capital."""
     taken: dict[str, str] = {}
     for place, scheme in enumerate(schemes):
@@ -73,7 +73,7 @@ def _keys(schemes: Iterable[Scheme]) -> Iterator[Problem]:
                 continue
             here = ("annotation_schemes", place, "labels", number, "key")
             key = label.key.lower()
-            if key in RESERVED_KEYS or not key.isprintable():
+            if key in reserved_keys or not key.isprintable():
                 yield Problem(here, f"the page itself uses the key {quoted(repr(label.key))}; choose another")
             elif key in taken:
                 yield Problem(here, f"the key `{label.key}` chooses {taken[key]} already")

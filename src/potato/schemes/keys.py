@@ -10,6 +10,15 @@ RESERVED_KEYS = frozenset({"?", "!", " ", "a", "g", "s", "z"})
 """Single keys that act on the page itself: help, flag, press what has the focus, take the suggestion, guidelines, skip,
 undo."""
 
+MARK_KEY = "m"
+"""Goes to the word cursor, where a question asks for stretches of the text."""
+
+IMAGE_KEYS = frozenset({"+", "-"})
+"""Make an item's image larger and smaller."""
+
+AUDIO_KEYS = frozenset({".", ","})
+"""Play or pause an item's recording, and go back five seconds in it."""
+
 ROWS = ("1234567890", "qwertyuiop", "dfhjkl", "xcvbnm")
 """Keys given out by themselves, as rows of a keyboard, so that a question's keys lie side by side."""
 
@@ -21,14 +30,20 @@ def assign(schemes: Iterable[Scheme]) -> dict[str, dict[str, str]]:
     whatever is free, in order.
     """
     asked = list(schemes)
+    kept = reserved(asked)
     keys = {scheme.name: dict(_set_keys(scheme)) for scheme in asked}
-    taken = {key.lower() for of_scheme in keys.values() for key in of_scheme.values()} | RESERVED_KEYS
+    taken = {key.lower() for of_scheme in keys.values() for key in of_scheme.values()} | kept
     for scheme in asked:
         waiting = [name for name in scheme.keyed() if name not in keys[scheme.name]]
         for name, key in zip(waiting, _free_keys(len(waiting), taken), strict=False):
             keys[scheme.name][name] = key
             taken.add(key)
     return keys
+
+
+def reserved(schemes: Iterable[Scheme]) -> frozenset[str]:
+    """The single keys that act on a page with these questions, whatever the items hold."""
+    return RESERVED_KEYS | {MARK_KEY} if any(scheme.quotes_text for scheme in schemes) else RESERVED_KEYS
 
 
 def _set_keys(scheme: Scheme) -> Mapping[str, str]:
