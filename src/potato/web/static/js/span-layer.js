@@ -1,0 +1,67 @@
+// Marks drawn behind the item's text, which itself stays as it is. Each mark has a lane of its own below the line, so that
+// marks which overlap lie one under the other; its tag names the label, or the label's key where the name has no room.
+
+const LEAST_LANES = 1; // so that the first mark does not move the text
+
+/** Draw `marks` ({start, end, hue, name, short, look}) behind `text`; `look` is "", "suggested", "chosen" or "picked". */
+export function draw(text, marks) {
+  const layer = layerOf(text.element);
+  const lanes = laid(marks);
+  const depth = Math.max(LEAST_LANES, ...lanes.map((lane) => lane + 1));
+  text.element.style.setProperty("--lanes", depth);
+  const corner = layer.getBoundingClientRect();
+  const drawn = [];
+  marks.forEach((mark, number) => {
+    text.boxes(mark).forEach((box, line) => drawn.push(...shapes(mark, lanes[number], box, corner, line === 0)));
+  });
+  layer.replaceChildren(...drawn);
+  for (const tag of layer.querySelectorAll(".mark-tag")) if (tag.scrollWidth > tag.clientWidth) tag.textContent = tag.dataset.short;
+}
+
+function layerOf(element) {
+  const before = element.previousElementSibling;
+  if (before?.classList.contains("span-layer")) return before;
+  const layer = document.createElement("div");
+  layer.className = "span-layer";
+  layer.ariaHidden = "true";
+  element.before(layer);
+  element.classList.add("markable");
+  return layer;
+}
+
+/** The first lane that is free for each mark, in order; what is only picked needs none. */
+function laid(marks) {
+  const ends = []; // for each lane, the marks in it
+  return marks.map((mark) => {
+    if (mark.look === "picked") return -1;
+    let lane = ends.findIndex((others) => others.every((other) => other.end <= mark.start || mark.end <= other.start));
+    if (lane === -1) lane = ends.push([]) - 1;
+    ends[lane].push(mark);
+    return lane;
+  });
+}
+
+function shapes(mark, lane, box, corner, first) {
+  const ground = placed("mark-ground", mark, box, corner);
+  if (lane < 0) return [ground];
+  const bar = placed("mark-bar", mark, box, corner);
+  bar.style.setProperty("--lane", lane);
+  if (first) {
+    const tag = document.createElement("span");
+    tag.className = "mark-tag";
+    tag.textContent = mark.name;
+    tag.dataset.short = mark.short;
+    bar.append(tag);
+  }
+  return [ground, bar];
+}
+
+function placed(kind, mark, box, corner) {
+  const shape = document.createElement("div");
+  shape.className = `${kind} hue-${mark.hue} ${mark.look}`;
+  shape.style.left = `${box.left - corner.left}px`;
+  shape.style.top = `${box.top - corner.top}px`;
+  shape.style.width = `${Math.max(3, box.right - box.left)}px`;
+  shape.style.height = `${box.bottom - box.top}px`;
+  return shape;
+}
