@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request
-from starlette.responses import JSONResponse, Response
+from fastapi import APIRouter, Form, Query, Request
+from starlette.responses import FileResponse, JSONResponse, Response
 
+from potato.admin.item import item_view, media_file
 from potato.admin.measuring import AgreementGauge
 from potato.admin.overview import overview
+from potato.store import items
+from potato.store.items import UnknownItem
 from potato.web.auth import AdminDep, WrongAdminKey, admin_of, check_key, check_origin, sign_in_admin
 from potato.web.errors import wants_page
 from potato.web.render import go, render
@@ -36,6 +39,28 @@ async def show_agreement(request: Request, site: SiteDep, _admin: AdminDep) -> R
         state.agreement = AgreementGauge()
     measured = await state.agreement.read(site)
     return render(request, "admin/agreement.html", measured=measured)
+
+
+@router.get("/admin/items", name="admin_item_by_id")
+async def find_item(request: Request, site: SiteDep, _admin: AdminDep, id: Annotated[str, Query()]) -> Response:
+    """To the page of the item with that id."""
+    item = await site.read(lambda connection: items.by_id(connection, id))
+    if item is None:
+        raise UnknownItem(id)
+    return go(request, "admin_item", seq=item.seq)
+
+
+@router.get("/admin/items/{seq:int}", name="admin_item")
+async def show_item(request: Request, site: SiteDep, _admin: AdminDep, seq: int) -> Response:
+    """One item: its text, what people answered, what models said."""
+    view = await site.read(lambda connection: item_view(connection, site.project, seq))
+    return render(request, "admin/item.html", here="items", view=view)
+
+
+@router.get("/admin/items/{seq:int}/media/{kind}", name="admin_media")
+async def item_media(site: SiteDep, _admin: AdminDep, seq: int, kind: str) -> Response:
+    """The item's image or recording."""
+    return FileResponse(await site.read(lambda connection: media_file(connection, site.project, seq, kind)))
 
 
 @router.post("/admin/sign-in", name="admin_sign_in")

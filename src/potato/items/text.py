@@ -20,3 +20,7 @@ def text_hash(text: str, image: str | None = None, audio: str | None = None) -> 
     """
     shown = normalise(text) if image is None and audio is None else f"{normalise(text)}\0{image}\0{audio}"
     return int.from_bytes(blake2b(shown.encode(), digest_size=8).digest(), "big") >> 1
+
+
+URL_STARTS = ("http://", "https://", "data:image/", "data:audio/")
+"""How a media field begins that is an address itself; others name a file under `task_dir`."""

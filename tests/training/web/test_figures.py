@@ -63,7 +63,7 @@ def test_agreement_is_a_sentence_or_the_reason_why_it_is_undefined() -> None:
 
 
 def test_history_keeps_runs_within_the_plot_and_in_order_of_time() -> None:
-    scores = [Score(f"r{n}", "t", 100.0 - n, 50 * n + 10, 0.5 + n / 20, None, None, None) for n in range(5)]
+    scores = [Score(f"r{n}", "t", f"2026-11-{20 - n}", 50 * n + 10, 0.5 + n / 20, None, None, None) for n in range(5)]
     by_time, by_labels = plots.by_time(scores), plots.by_labels(scores)
     assert by_time is not None
     assert by_labels is not None

@@ -48,4 +48,6 @@ def as_json(run: Run) -> dict[str, Any]:
         "warnings": list(run.warnings),
         "error": run.error,
         "files_removed": run.files_removed,
+        "train_share": run.train_share,
+        "curve_of": run.curve_of,
     }

@@ -133,6 +133,10 @@ class RunBody(Body):
     warnings: list[str] = []
     live_schemas: list[str] = []
     """The schemes whose pre-labels are this run's at present."""
+    train_share: float = 1.0
+    """Below 1 for a point of a learning curve."""
+    curve_of: str | None = None
+    """The run whose learning curve this is a point of."""
     live_prelabels: int = 0
     """How many of its pre-labels annotators may see."""
 
@@ -142,6 +146,72 @@ class Accepted(Body):
 
     run_id: str
     state: State
+
+
+class CurveAccepted(Body):
+    """The missing points of a learning curve are in the queue."""
+
+    curve_of: str
+    runs: list[str]
+    """Their run ids, by growing share of the training split."""
+
+
+class HeldOutItem(Body):
+    """A test item with people's answer and the run's."""
+
+    item: int
+    """Its place in the project: the item's page is `/admin/items/<item>`."""
+    id: str
+    text: str
+    """The beginning of it."""
+    target: Any
+    """People's answer."""
+    said: Any
+    """The run's."""
+    off: float
+    """How far apart they are; 0 is right."""
+    confidence: float | None = None
+
+
+class HeldOutItems(Body):
+    """Some test items of a run."""
+
+    run_id: str
+    scheme: str
+    count: int
+    """How many there are in all."""
+    items: list[HeldOutItem]
+    next: int | None = None
+    """Pass it as `offset` for the next page; null on the last."""
+
+
+class ComparedScheme(Body):
+    """Two runs on the test items of one scheme that were held out from both."""
+
+    items: int
+    differing: int
+    """Items that the two answer differently."""
+    name: str
+    """The figure."""
+    better: Literal["higher", "lower"]
+    one: float | None = None
+    other: float | None = None
+    difference: float | None = None
+    """The one's figure less the other's."""
+    interval: list[float] | None = None
+    """Of the difference, 95 %."""
+    reason: str | None = None
+    """Why there is no interval."""
+    differ: list[dict[str, Any]]
+    """Up to 50 items that they answer differently: those first where one is right, or nearer."""
+
+
+class Compared(Body):
+    """Two runs compared."""
+
+    one: str
+    other: str
+    schemas: dict[str, ComparedScheme]
 
 
 class Runs(Body):

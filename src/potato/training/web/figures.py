@@ -58,6 +58,8 @@ class ClassRow:
 class Cell:
     """One cell of a confusion matrix. `heat` is 0 to 9, the share of its row."""
 
+    human: str
+    model: str
     count: int
     share: float
     heat: int
@@ -137,7 +139,7 @@ def confusion(score: dict[str, Any]) -> Confusion | None:
 def _cell(human: str, model: str, count: int, total: int, right: bool) -> Cell:
     share = count / total if total else 0.0
     title = f"{count} of {total} items that people called {human!r}, the model called {model!r}"
-    return Cell(count, share, min(9, int(share * 10)), right, title)
+    return Cell(human, model, count, share, min(9, int(share * 10)), right, title)
 
 
 def agreement_sentence(score: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter
@@ -10,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from potato.store import Connection
 from potato.store import runs as stored
-from potato.training.web import use, views
+from potato.training.web import curve, judging_pages, use, views
 from potato.training.web.answers import RunId
 from potato.web.auth import AdminDep
 from potato.web.render import render, url
@@ -32,7 +33,7 @@ async def training_page(request: Request, site: SiteDep, admin: AdminDep, before
         "training/page.html",
         here="training",
         api=_api(request),
-        run_link=lambda run_id: url(request, "training_run", run_id=run_id),
+        run_link=_link(request),
         **context,
     )
 
@@ -44,9 +45,20 @@ async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminD
     def look(connection: Connection) -> dict[str, Any]:
         run = stored.get_or_raise(connection, run_id)
         used = use.sentences(connection, run, site.project)
-        return {**views.run_page(run, site.project, site.clock()), "use": used}
+        judged = {
+            "wrong": judging_pages.wrong_items(connection, run, site.project),
+            "curve": curve.section(connection, run),
+            "others": judging_pages.others(connection, run),
+        }
+        beside = {**judged, "use": used}
+        return {**views.run_page(run, site.project, site.clock()), **beside}
 
-    return render(request, "training/run.html", here="training", api=_api(request), **await site.read(look))
+    context = await site.read(look)
+    return render(request, "training/run.html", here="training", api=_api(request), run_link=_link(request), **context)
+
+
+def _link(request: Request) -> Callable[[str], str]:
+    return lambda run_id: url(request, "training_run", run_id=run_id)
 
 
 def _api(request: Request) -> str:

@@ -62,7 +62,7 @@ class Score:
 
     run_id: str
     trainer: str
-    at: float
+    ended: str
     labels: int
     value: float
     low: float | None
@@ -118,7 +118,7 @@ def by_time(scores: Sequence[Score]) -> History | None:
     """Score over the order in which runs ended, oldest first; None for no run."""
     if not scores:
         return None
-    ordered = sorted(scores, key=lambda score: score.at)
+    ordered = sorted(scores, key=lambda score: score.ended)
     step = WIDTH / (len(ordered) + 1)
     places = [step * (index + 1) for index in range(len(ordered))]
     ticks = [Tick(place, str(index + 1)) for index, place in enumerate(places)]
@@ -155,6 +155,7 @@ class Bin:
     n: int
     radius: float
     title: str
+    range: str
 
 
 def calibration(score: dict[str, Any]) -> list[Bin]:
@@ -167,7 +168,54 @@ def calibration(score: dict[str, Any]) -> list[Bin]:
             accuracy=round(100 * b["accuracy"], 1),
             n=b["n"],
             radius=round(1.0 + 2.4 * math.sqrt(b["n"] / most), 2),
+            range=f"{b['from']:.0%} to {b['to']:.0%}",
             title=f"{b['n']} predictions, {b['confidence']:.0%} sure on average, {b['accuracy']:.0%} right",
         )
         for b in bins
     ]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A score of a learning curve: after training on `labels` labels, `share` of the training split."""
+
+    run_id: str
+    share: float
+    labels: int
+    value: float
+    low: float | None
+    high: float | None
+
+
+def learning_curve(points: Sequence[CurvePoint]) -> History | None:
+    """Score against labels for the points of one curve; None for fewer than two.
+
+    The axis of scores begins and ends near them: what a quarter of the labels gains is small beside the whole scale.
+    """
+    if len(points) < 2:
+        return None
+    low, high = _around([v for point in points for v in (point.value, point.low, point.high) if v is not None])
+    end = nice_ceiling(max(point.labels for point in points) * 1.02)
+
+    def y(value: float | None) -> float | None:
+        return None if value is None else round(HEIGHT * (1 - (value - low) / (high - low)), 1)
+
+    dots = [
+        Dot(p.run_id, _curve_title(p), round(WIDTH * p.labels / end, 1), y(p.value) or 0.0, y(p.low), y(p.high))
+        for p in points
+    ]
+    x_ticks = [Tick(WIDTH * part, f"{end * part:,.0f}") for part in (0.0, 0.5, 1.0)]
+    y_ticks = [Tick(HEIGHT * (1 - part), f"{low + (high - low) * part:.3g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    return History(WIDTH, HEIGHT, dots, x_ticks, y_ticks, " ".join(f"{dot.x:g},{dot.y:g}" for dot in dots))
+
+
+def _around(values: Sequence[float]) -> tuple[float, float]:
+    """Round numbers a little below and above the values."""
+    step = nice_ceiling(max(max(values) - min(values), 1e-6)) / 4
+    low = math.floor(min(values) / step) * step
+    return low, low + 4 * step * math.ceil(max(max(values) - low, step) / (4 * step))
+
+
+def _curve_title(point: CurvePoint) -> str:
+    interval = f" ({point.low:.3f} to {point.high:.3f})" if point.low is not None and point.high is not None else ""
+    return f"{point.value:.3f}{interval} from {point.labels:,} labels, {point.share:.0%} of the training split"

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from potato.training.web import agents, catalogue, files, openapi, pages, runs
+from potato.training.web import (
+    agents,
+    catalogue,
+    files,
+    judging,
+    judging_pages,
+    openapi,
+    pages,
+    runs,
+)
 
 PREFIX = "/admin/training"
 
 api = APIRouter()
 """The API alone: what the OpenAPI document covers."""
 
-for _part in (runs, catalogue, files):
+for _part in (runs, catalogue, files, judging):
     api.include_router(_part.router, prefix=f"{PREFIX}/api")
 api.include_router(agents.router, prefix=agents.PREFIX)
 
 router = APIRouter()
-router.include_router(pages.router, prefix=PREFIX, include_in_schema=False)
+for _pages in (pages, judging_pages):
+    router.include_router(_pages.router, prefix=PREFIX, include_in_schema=False)
 router.include_router(api)
 router.include_router(openapi.router_for(api))

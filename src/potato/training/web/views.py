@@ -39,6 +39,8 @@ class Row:
     elapsed_s: float | None
     scores: Sequence[tuple[str, str, float | None]]
     """Scheme, the figure's title, its value."""
+    verdict: str | None
+    """Why none of its predictions is shown, where a rule of write-back says so."""
 
 
 def training_page(connection: Connection, project: Project, now: datetime, before: str | None) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def training_page(connection: Connection, project: Project, now: datetime, befor
         "rows": [row(run, now) for run in found[:PAGE]],
         "older": found[PAGE - 1].run_id if len(found) > PAGE else None,
         "before": before,
-        "histories": histories(recent),
+        "histories": histories([run for run in recent if run.curve_of is None]),
     }
 
 
@@ -133,7 +135,7 @@ def row(run: Run, now: datetime) -> Row:
         )
         for name, score in run.scores.items()
     ]
-    return Row(as_json(run), elapsed_s(run, now), scores)
+    return Row(as_json(run), elapsed_s(run, now), scores, (run.writeback or {}).get("reason"))
 
 
 def elapsed_s(run: Run, now: datetime) -> float | None:
@@ -183,6 +185,7 @@ def score_card(scheme: str, score: dict[str, Any]) -> dict[str, Any]:
         "per_class": figures.per_class(score),
         "confusion": figures.confusion(score),
         "calibration": plots.calibration(score),
+        "calibration_error": (score.get("test") or {}).get("calibration_error"),
     }
 
 
@@ -195,7 +198,13 @@ def histories(runs: Sequence[Run]) -> list[dict[str, Any]]:
         if scores:
             title = figures.NAMES.get(_primary_name(runs, name), "Score")
             made.append(
-                {"scheme": name, "title": title, "by_time": plots.by_time(scores), "by_labels": plots.by_labels(scores)}
+                {
+                    "scheme": name,
+                    "title": title,
+                    "scores": scores,
+                    "by_time": plots.by_time(scores),
+                    "by_labels": plots.by_labels(scores),
+                }
             )
     return made
 
@@ -214,7 +223,7 @@ def _history_score(run: Run, scheme: str) -> plots.Score | None:
     return plots.Score(
         run_id=run.run_id,
         trainer=run.trainer,
-        at=from_text(run.finished_at).timestamp(),
+        ended=run.finished_at,
         labels=run.counts.get("train", 0),
         value=value,
         low=low,

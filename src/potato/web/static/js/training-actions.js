@@ -1,9 +1,9 @@
 // The buttons that change a run, wherever they stand on the training pages.
 
 import { call, pageOf } from "./training-api.js";
-import { notice } from "./training-words.js";
+import { notice, plural } from "./training-words.js";
 
-const BUTTONS = "[data-cancel], [data-withdraw], [data-copy], [data-again]";
+const BUTTONS = "[data-cancel], [data-withdraw], [data-copy], [data-again], [data-curve]";
 
 /** Let the buttons that `BUTTONS` names work; `place` shows what is to be said, `onDone` follows. */
 export function actions(place, onDone) {
@@ -23,7 +23,7 @@ export function actions(place, onDone) {
 }
 
 async function act(button, place) {
-  const { cancel, withdraw, copy, again } = button.dataset;
+  const { cancel, withdraw, copy, again, curve } = button.dataset;
   if (cancel !== undefined) {
     await call("POST", `runs/${cancel}/cancel`);
     place.replaceChildren(notice("info", "The run is being cancelled.", "Its log and events stay on its page."));
@@ -33,6 +33,10 @@ async function act(button, place) {
     place.replaceChildren(notice("ok", `${answer.withdrawn.toLocaleString("en-US")} suggestions were withdrawn.`));
   } else if (copy !== undefined) {
     await watchCopy(await call("POST", `runs/${copy}/copy`), place);
+  } else if (curve !== undefined) {
+    const { runs } = await call("POST", `runs/${curve}/learning-curve`);
+    const words = `${plural(runs.length, "run")} of the learning curve ${runs.length === 1 ? "is" : "are"} in the queue.`;
+    place.replaceChildren(notice("ok", words, "The curve is drawn here as they end; reload to see it meanwhile."));
   } else {
     const { run_id } = await call("POST", "runs", JSON.parse(again));
     document.location.assign(pageOf(run_id));
