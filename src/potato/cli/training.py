@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Train models on the labels, here or on another machine.", no_args_is_help=True)
     group.command("check")(check)
     group.command("register")(register_backend)
+    group.command("push")(push)
     group.command("agent", context_settings=_AS_GIVEN, add_help_option=False)(agent)
     app.add_typer(group, name="training")
 
@@ -53,6 +54,22 @@ def register_backend(
     typer.echo("On the training machine:\n")
     typer.echo(f"  export POTATO_TRAINING_TOKEN={token}")
     typer.echo(f"  potato training agent --server http://<this-server>:8000 --backend {backend}")
+
+
+def push(
+    run: Annotated[str, typer.Argument(help="The run's id.")],
+    config: Annotated[Path, typer.Argument(help="The project file.")],
+    repo: Annotated[str, typer.Option(metavar="ORG/NAME", help="The repository; it is made where there is none.")],
+    public: Annotated[bool, typer.Option("--public", help="Let everybody see it; it is private otherwise.")] = False,
+    scheme: Annotated[str | None, typer.Option(metavar="NAME", help="Whose model, where the run has several.")] = None,
+) -> None:
+    """Publish a run's model on the Hugging Face Hub. The token is HF_TOKEN's, or that of `hf auth login`."""
+    from potato.cli.stores import opened
+    from potato.training.runs.pushes import push_now
+
+    with opened(config) as (project, database):
+        done = push_now(project, database, run, repo, public, scheme, typer.echo)
+    typer.echo(f"Published: {done.url}, commit {done.revision} ({'public' if done.public else 'private'}).")
 
 
 def _report(backend: str, config: Path, trainer: str | None) -> CheckReport:

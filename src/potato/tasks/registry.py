@@ -19,6 +19,7 @@ TASKS = {
     "training.build": "potato.training.bundle.task:build",
     "training.compare": "potato.training.results.comparison:compare",
     "training.evaluate": "potato.training.results.task:evaluate",
+    "training.publish": "potato.training.publishing.task:publish",
     "training.tidy": "potato.training.results.task:tidy",
 }
 

@@ -45,6 +45,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "model_version": run.model_version,
         "label_order": run.label_order,
         "artifact_uri": run.artifact_uri,
+        "published": list(run.published),
         "warnings": list(run.warnings),
         "error": run.error,
         "files_removed": run.files_removed,

@@ -16,6 +16,7 @@ from potato.project import Project
 from potato.project.backends import AgentBackend as AgentSettings
 from potato.store import Connection, predictions
 from potato.store import runs as rows
+from potato.store.publications import Publication
 from potato.store.runs import FINISHED, GOING, Run, State
 from potato.tasks import TaskRunner
 from potato.training.agents.desk import Desk
@@ -28,6 +29,7 @@ from potato.training.runs.curve import points_to_run
 from potato.training.runs.ends import ServerCloses
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.pulse import Pulse
+from potato.training.runs.pushes import Pushes
 from potato.training.runs.records import Records
 from potato.training.runs.request import Order, RunRequest, resolve
 from potato.training.runs.timing import Timing
@@ -85,10 +87,12 @@ class Supervisor:
         self.desk = Desk(on_change=lambda backend: records.notifier.publish(f"backend:{backend}"))
         self._waiting = WaitForAgents(project, self.desk, records)
         self._copies = Copies(project, records, self.backend)
+        self._pushes = Pushes(project, records)
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
         """Begin to see runs through."""
+        self._pushes.recover()
         self._thread.start()
 
     def close(self) -> None:
@@ -96,6 +100,7 @@ class Supervisor:
         self._pulse.close()
         self._thread.join()
         self._copies.close()
+        self._pushes.close()
         for backend in self._backends.values():
             backend.close()
 
@@ -143,6 +148,11 @@ class Supervisor:
         """Copy a model home whose copy broke off, in the background. Raises `UnknownRun`, `NothingToCopy`,
         `CopyIsGoing`, `UnknownBackend`."""
         return self._copies.begin(run_id)
+
+    def publish(self, run_id: str, repo: str, public: bool, scheme: str | None, started_by: str | None) -> Publication:
+        """Send a run's model to a repository on the Hub, in the background. Raises `UnknownRun`, and what
+        `Pushes.begin` does."""
+        return self._pushes.begin(self.records.get(run_id), repo, public, scheme, started_by)
 
     def check(self, backend: str, trainer: str | None = None) -> CheckReport:
         """Could a run start there now? Takes seconds. Raises `UnknownBackend` and `BackendNotAvailable`."""

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from potato.store import Connection
 from potato.store import runs as stored
-from potato.training.web import curve, judging_pages, use, views
+from potato.training.web import curve, judging_pages, publishing, use, views
 from potato.training.web.answers import RunId
 from potato.web.auth import AdminDep
 from potato.web.render import render, url
@@ -50,7 +50,7 @@ async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminD
             "curve": curve.section(connection, run),
             "others": judging_pages.others(connection, run),
         }
-        beside = {**judged, "use": used}
+        beside = {**judged, "use": used, "publishing": publishing.section(connection, run, site.project)}
         return {**views.run_page(run, site.project, site.clock()), **beside}
 
     context = await site.read(look)

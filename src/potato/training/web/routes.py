@@ -12,6 +12,7 @@ from potato.training.web import (
     judging_pages,
     openapi,
     pages,
+    publishing,
     runs,
 )
 
@@ -20,7 +21,7 @@ PREFIX = "/admin/training"
 api = APIRouter()
 """The API alone: what the OpenAPI document covers."""
 
-for _part in (runs, catalogue, files, judging):
+for _part in (runs, catalogue, files, publishing, judging):
     api.include_router(_part.router, prefix=f"{PREFIX}/api")
 api.include_router(agents.router, prefix=agents.PREFIX)
 

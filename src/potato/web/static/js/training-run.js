@@ -3,7 +3,9 @@
 import { actions } from "./training-actions.js";
 import { LiveRun } from "./training-live.js";
 import { refreshParts } from "./training-parts.js";
+import { publishing } from "./training-publish.js";
 
 actions(document.querySelector("[data-said]"), refreshParts);
+publishing(document.querySelector("[data-said]"), refreshParts);
 new LiveRun(document.querySelector("[data-live]"), refreshParts).start();
 document.documentElement.dataset.ready = "";
