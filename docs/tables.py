@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from potato.items.exporting import FORMATS
+from potato.items.exporters import EXPORTERS, Exporter
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo
 
@@ -11,8 +11,16 @@ TYPES = {"int": "whole number", "float": "number", "bool": "`true` or `false`", 
 
 def formats() -> str:
     """What each format of `potato export` keeps."""
-    rows = [f"| `{name}` | {exporter.keeps} |" for name, exporter in FORMATS.items()]
-    return "\n".join(["| `--format` | keeps |", "| --- | --- |", *rows, ""])
+    rows = [
+        f"| `{name}` | {exporter.keeps} | {'yes' if exporter.comes_back else 'no'} | {_needs(exporter)} |"
+        for name, exporter in EXPORTERS.items()
+    ]
+    heading = "| `--format` | keeps | `potato import` gives the same labels | needs |"
+    return "\n".join([heading, "| --- | --- | --- | --- |", *rows, ""])
+
+
+def _needs(exporter: Exporter) -> str:
+    return "nothing more" if exporter.needs is None else f"`{exporter.needs}`, the extra `export`"
 
 
 def trainers() -> str:

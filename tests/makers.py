@@ -93,6 +93,9 @@ class Small:
         with self.database.write() as conn:
             return annotations.save(conn, annotations.Save(user, item, answers, at, **more), self.rules)
 
+    def parse(self, scheme: str, raw: Any) -> Any:
+        return self.project.schemes[scheme].parse(raw)
+
     def skip(self, user: int, item: int, reason: str | None = None, at: datetime = NOW) -> None:
         with self.database.write() as conn:
             assignments.skip(conn, user, item, reason, at, self.rules)

@@ -25,12 +25,12 @@ from potato.training.runs.request import RunRequest
 
 def labels(project: Project) -> str:
     """All labels of the project, as it exports them."""
-    database, out = Database(project.database_url), io.StringIO()
+    database, out = Database(project.database_url), io.BytesIO()
     try:
         export_labels(project, database, out)
     finally:
         database.close()
-    return out.getvalue()
+    return out.getvalue().decode()
 
 
 @pytest.fixture

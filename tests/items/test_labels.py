@@ -37,9 +37,9 @@ def take_in(project: Small, *lines: object, name: str = "labels.jsonl", **option
 
 
 def export(project: Small, form: str = "jsonl", **options: Any) -> str:
-    file = io.StringIO(newline="")
+    file = io.BytesIO()
     export_labels(project.project, project.database, file, form, **options)
-    return file.getvalue()
+    return file.getvalue().decode()
 
 
 def exported(project: Small) -> list[dict[str, Any]]:
@@ -278,7 +278,7 @@ def test_labels_that_left_the_project_are_exported_counted_and_taken_back(tmp_pa
         fewer = {**SENTIMENT, "labels": ["positive", "mixed"]}
         left = Small(make_project(tmp_path, annotation_schemes=[fewer]), project.database)
         assert export(left) == whole
-        manifest = export_labels(left.project, left.database, io.StringIO())
+        manifest = export_labels(left.project, left.database, io.BytesIO())
         assert {name: dict(counts) for name, counts in manifest.no_longer_in_project.items()} == {
             "sentiment": {"negative": 2},
             "sure": {"2": 1},

@@ -10,6 +10,7 @@ import pytest
 from makers import NOW, SENTIMENT, SURE, TOPICS, history, later, small
 from potato.store import Writer, annotations
 from potato.store.annotations import RequestIdReused, Save
+from potato.store.exporting import answered_items
 
 SHOWN = {"run_id": "r1", "model_version": "m1", "payload": "positive", "confidence": 0.9}
 
@@ -102,7 +103,7 @@ def test_how_an_answer_stands_to_the_suggestion_is_kept(
     with small(tmp_path) as project:
         ann = project.user("ann")
         project.save(ann, 1, {"sentiment": answer}, suggestions=shown, elapsed_ms=1200)
-        row = next(iter(project.read(lambda conn: list(annotations.export_rows(conn)))))
+        row = project.read(lambda conn: list(answered_items(conn, text=False)))[0].answers[0]
         assert (row.origin, row.suggestion, row.elapsed_ms) == (origin, shown.get("sentiment"), 1200)
 
 

@@ -12,16 +12,6 @@ from potato.cli.stores import opened
 from potato.errors import PotatoError
 
 
-class UnknownFormat(PotatoError):
-    """No exporter has this name."""
-
-    code = "unknown_format"
-    status = 400
-
-    def __init__(self, name: str, known: list[str]) -> None:
-        super().__init__(f"there is no format {name!r:.60}; there are {', '.join(known)}")
-
-
 class CannotWrite(PotatoError):
     """The file cannot be written. What was there before still is."""
 
@@ -38,9 +28,11 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def export(
         file: Annotated[Path, typer.Argument(help="The project file.", metavar="CONFIG.YAML", show_default=False)],
-        form: Annotated[str, typer.Option("--format", help="jsonl, csv or tsv.")] = "jsonl",
+        form: Annotated[
+            str, typer.Option("--format", help="jsonl, csv, tsv, parquet, hf-datasets, label-studio or spacy.")
+        ] = "jsonl",
         out: Annotated[
-            Path | None, typer.Option(help="The file to write, with a manifest beside it; else standard output.")
+            Path | None, typer.Option(help="The file or folder to write, a manifest beside it; else standard output.")
         ] = None,
         guard_formulas: Annotated[
             bool,
@@ -48,15 +40,14 @@ def register(app: typer.Typer) -> None:
         ] = False,
     ) -> None:
         """Write every answer to a file. The server may run meanwhile."""
-        from potato.items.exporting import FORMATS, export_file, export_labels
+        from potato.items.exporters import exporter
+        from potato.items.exporting import export_file, export_labels
         from potato.items.problems import several
 
-        if form not in FORMATS:
-            raise UnknownFormat(form, list(FORMATS))
+        exporter(form)  # an unknown name is said before the store is opened
         with opened(file) as (project, database):
             if out is None:
-                sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
-                manifest = export_labels(project, database, sys.stdout, form, guard_formulas=guard_formulas)
+                manifest = export_labels(project, database, sys.stdout.buffer, form, guard_formulas=guard_formulas)
             else:
                 try:
                     manifest = export_file(project, database, out, form, guard_formulas=guard_formulas)

@@ -17,7 +17,11 @@ def register(app: typer.Typer) -> None:
     def import_(
         file: Annotated[Path, typer.Argument(help="The project file.", metavar="CONFIG.YAML", show_default=False)],
         labels: Annotated[
-            Path, typer.Argument(help="The labels: JSON lines, or a table that `export` wrote.", show_default=False)
+            Path,
+            typer.Argument(
+                help="The labels: whatever `export` wrote, Label Studio's JSON, or an annotation folder.",
+                show_default=False,
+            ),
         ],
         replace: Annotated[bool, typer.Option("--replace", help="Let the file's answers win over any others.")] = False,
         dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would become of them.")] = False,

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
-from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, BinaryIO
 
 from potato.errors import PotatoError
-from potato.items.labels import COLUMN
-from potato.items.pre_labels import PreLabels, pre_labels
+from potato.items.exporters import Exporter, Labels, Line, Options, PreLabels, exporter
+from potato.items.pre_labels import pre_labels
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
-from potato.store import Database
-from potato.store.annotations import ExportRow, count_by_scheme, count_skips, export_rows
+from potato.store import Connection, Database
+from potato.store.annotations import count_by_scheme, count_skips
+from potato.store.exporting import AnsweredItem, Said, answered_items
 from potato.training.contract.files import sync_folder, write_json
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet program takes for a formula."""
+_REMEMBERED, _LONG = 100_000, 200
+_DIFFERENT, _OTHERS = 1_000, "(others)"
 
 
 class ExportDiffers(PotatoError):
@@ -35,87 +35,17 @@ class ExportDiffers(PotatoError):
         super().__init__(f"the export would hold {dict(written)}, but the store has {dict(stored)}")
 
 
-@dataclass(frozen=True)
-class Labels:
-    """What one annotator says of one item."""
+class NeedsFolder(PotatoError):
+    """A format that is a folder was to go where only bytes can, or where something is already."""
 
-    seq: int
-    item: str
-    text: str
-    annotator: str
-    answers: dict[str, Answer]
-    at: str
-    skipped: str | None
-    details: dict[str, dict[str, Any]]
+    code = "needs_folder"
+    status = 400
 
-    def as_json(self) -> dict[str, Any]:
-        """The plain form."""
-        line: dict[str, Any] = {
-            "id": self.item,
-            "annotator": self.annotator,
-            "annotations": self.answers,
-            "at": self.at,
-        }
-        if self.skipped is not None:
-            line["skipped"] = self.skipped
-        if self.details:
-            line["details"] = self.details
-        return line
-
-
-class Exporter(Protocol):
-    """Writes labels in one format; `keeps` says in a sentence what the format holds, `pre_labels` whether it takes
-    models' suggestions among people's labels."""
-
-    keeps: str
-    pre_labels: bool
-
-    def write(self, labels: Iterable[Labels | PreLabels], file: TextIO, options: Options) -> None:
-        """Write all of `labels`, as they come."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What an exporter may be asked for."""
-
-    schemes: list[str]
-    """The schemes that have answers, in the project's order; those that it no longer has last."""
-    guard_formulas: bool = False
-    """Write a `'` before a table's cells that a spreadsheet program would take for a formula."""
-
-
-class JsonLines:
-    """The plain form: a line for each item and annotator."""
-
-    keeps = "everything: answers, times, skips, what was suggested, accepted or changed, and the live suggestions"
-    pre_labels = True
-
-    def write(self, labels: Iterable[Labels | PreLabels], file: TextIO, options: Options) -> None:
-        encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-        file.writelines(encode(each.as_json()) + "\n" for each in labels)
-
-
-class Table:
-    """A row for each item and annotator, and a column for each scheme. A list or a number is written as JSON."""
-
-    keeps = "answers, times and skips, and the item's text beside them; not what was suggested"
-    pre_labels = False
-
-    def __init__(self, delimiter: str) -> None:
-        self._delimiter = delimiter
-
-    def write(self, labels: Iterable[Labels | PreLabels], file: TextIO, options: Options) -> None:
-        guard = _guarded if options.guard_formulas else str
-        writer = csv.writer(file, delimiter=self._delimiter, lineterminator="\r\n")
-        columns = [COLUMN + name for name in options.schemes]
-        writer.writerow(guard(name) for name in ("id", "annotator", "at", "skipped", *columns, "text"))
-        for each in (line for line in labels if isinstance(line, Labels)):
-            answers = (_cell(each.answers.get(name)) for name in options.schemes)
-            skipped = "" if each.skipped is None else each.skipped or "yes"
-            writer.writerow(map(guard, (each.item, each.annotator, each.at, skipped, *answers, each.text)))
-
-
-FORMATS: dict[str, Exporter] = {"jsonl": JsonLines(), "csv": Table(","), "tsv": Table("\t")}
+    def __init__(self, form: str, taken: Path | None = None) -> None:
+        if taken is None:
+            super().__init__(f"{form} is a folder, not a file", hint="name the folder with --out")
+        else:
+            super().__init__(f"{taken} is there already; {form} is a new folder", hint="choose another name for --out")
 
 
 @dataclass
@@ -129,6 +59,12 @@ class Manifest:
     skipped: int = 0
     pre_labels: Counter[str] = field(default_factory=Counter)
     no_longer_in_project: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def orphan(self, scheme: str, said: str) -> None:
+        """Count an answer that the project no longer takes; of very many different ones, the rest stand together."""
+        counts = self.no_longer_in_project.setdefault(scheme, Counter())
+        said = said[:_LONG].encode("utf-8", "backslashreplace").decode()
+        counts[said if said in counts or len(counts) < _DIFFERENT else _OTHERS] += 1
 
     def as_json(self) -> dict[str, Any]:
         """The manifest as it is written beside the file."""
@@ -145,98 +81,154 @@ class Manifest:
 
 
 def export_labels(
-    project: Project, database: Database, file: TextIO, form: str = "jsonl", *, guard_formulas: bool = False
+    project: Project, database: Database, file: BinaryIO, form: str = "jsonl", *, guard_formulas: bool = False
 ) -> Manifest:
     """Write every answer in the store to `file`, from one snapshot, and tell what it was.
 
-    Raises `ExportDiffers` when that is not what the store counts.
+    Raises `ExportDiffers` when that is not what the store counts, `UnknownFormat`, and `NeedsFolder`.
     """
-    manifest = Manifest()
-    with database.read() as conn:
-        stored = count_by_scheme(conn)
-        skips = count_skips(conn)
-        schemes = [*(name for name in project.schemes if name in stored), *sorted(set(stored) - set(project.schemes))]
-        lines: Iterable[Labels | PreLabels] = _labels(export_rows(conn))
-        if FORMATS[form].pre_labels:
-            lines = merge(lines, pre_labels(conn, project), key=lambda line: line.seq)
-        counted = _counted(lines, manifest, project.schemes)
-        FORMATS[form].write(counted, file, Options(schemes, guard_formulas))
-    if dict(manifest.answers) != stored or manifest.skipped != skips:
-        raise ExportDiffers({**manifest.answers, "skipped": manifest.skipped}, {**stored, "skipped": skips})
-    return manifest
+    writes = exporter(form)
+    if writes.is_folder:
+        raise NeedsFolder(form)
+    with _Export(project, database, guard_formulas=guard_formulas) as export:
+        return export.run(writes, lambda lines, options: writes.write(lines, file, options))
 
 
 def export_file(
     project: Project, database: Database, path: Path, form: str = "jsonl", *, guard_formulas: bool = False
 ) -> Manifest:
-    """`export_labels` into a file that appears whole or not at all, with `<file>.manifest.json` beside it."""
+    """`export_labels` into a file, or a folder, that appears whole or not at all; `<path>.manifest.json` beside it."""
+    writes = exporter(form)
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            manifest = export_labels(project, database, file, form, guard_formulas=guard_formulas)
-            file.flush()
-            os.fsync(file.fileno())
+        if writes.is_folder:
+            manifest = _export_folder(project, database, path, beside, form)
+        else:
+            with beside.open("wb") as file:
+                manifest = export_labels(project, database, file, form, guard_formulas=guard_formulas)
+                file.flush()
+                os.fsync(file.fileno())
         beside.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        shutil.rmtree(beside) if beside.is_dir() else beside.unlink(missing_ok=True)
     sync_folder(str(path.parent))
     write_json(f"{path}.manifest.json", {"format": form, **manifest.as_json()})
     return manifest
 
 
-def _labels(rows: Iterator[ExportRow]) -> Iterator[Labels]:
-    for (_, annotator), group in groupby(rows, key=lambda row: (row.seq, row.annotator)):
-        parts = list(group)
-        answered = [row for row in parts if row.scheme]
-        yield Labels(
-            seq=parts[0].seq,
-            item=parts[0].item,
-            text=parts[0].text,
-            annotator=annotator,
-            answers={row.scheme: row.value for row in answered},
-            at=max(row.at for row in parts),
-            skipped=next((row.value for row in parts if not row.scheme), None),
-            details={row.scheme: detail for row in answered if (detail := _detail(row))},
+def _export_folder(project: Project, database: Database, path: Path, beside: Path, form: str) -> Manifest:
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise NeedsFolder(form, path)
+    writes = exporter(form)
+    beside.mkdir()
+    with _Export(project, database) as export:
+        return export.run(writes, lambda lines, options: writes.write_folder(lines, beside, options))
+
+
+class _Export:
+    """One export: the store as it is at one instant."""
+
+    def __init__(self, project: Project, database: Database, *, guard_formulas: bool = False) -> None:
+        self._project = project
+        self._guard = guard_formulas
+        self._reading = database.read()
+
+    def __enter__(self) -> _Export:
+        self._conn: Connection = self._reading.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._reading.__exit__(*raised)
+
+    def run(self, writes: Exporter, write: Any) -> Manifest:
+        """Call `write(lines, options)`, and count what passes."""
+        manifest = Manifest()
+        stored, skips = count_by_scheme(self._conn), count_skips(self._conn)
+        lines = self._lines(writes)
+        write(_counted(lines, manifest, self._project.schemes), self._options(stored))
+        if dict(manifest.answers) != stored or manifest.skipped != skips:
+            raise ExportDiffers({**manifest.answers, "skipped": manifest.skipped}, {**stored, "skipped": skips})
+        return manifest
+
+    def _lines(self, writes: Exporter) -> Iterator[Line]:
+        items = answered_items(self._conn, text=writes.reads_text)
+        lines: Iterator[Line] = (line for item in items for line in _labels(item))
+        if writes.pre_labels:
+            return merge(lines, pre_labels(self._conn, self._project), key=lambda line: line.seq)
+        return lines
+
+    def _options(self, stored: Mapping[str, int]) -> Options:
+        known = self._project.schemes
+        config = self._project.config
+        return Options(
+            schemes=[*(name for name in known if name in stored), *sorted(set(stored) - set(known))],
+            known=known,
+            id_key=config.item_properties.id_key,
+            text_key=config.item_properties.text_key,
+            name=config.annotation_task_name,
+            guard_formulas=self._guard,
         )
 
 
-def _detail(row: ExportRow) -> dict[str, Any]:
+def _labels(item: AnsweredItem) -> Iterator[Labels]:
+    """An item's answers and skips, a line for each annotator, by name."""
+    skips = {skip.annotator: skip for skip in item.skips}
+    by_annotator: dict[str, list[Said]] = {}
+    for said in item.answers:
+        by_annotator.setdefault(said.annotator, []).append(said)
+    for name in sorted({*by_annotator, *skips}) if skips else by_annotator:
+        said_ = by_annotator.get(name, [])
+        skip = skips.get(name)
+        at = max(said.at for said in said_) if said_ else ""
+        yield Labels(
+            item.seq,
+            item.id,
+            item.text,
+            name,
+            {said.scheme: said.value for said in said_},
+            at if skip is None else max(at, skip.at),
+            None if skip is None else skip.reason,
+            {said.scheme: detail for said in said_ if (detail := _detail(said))},
+        )
+
+
+def _detail(said: Said) -> dict[str, Any]:
     detail: dict[str, Any] = {}
-    if row.origin != "none":
-        detail["origin"] = row.origin
-    if row.suggestion is not None:
-        detail["suggestion"] = row.suggestion
-    if row.elapsed_ms is not None:
-        detail["elapsed_ms"] = row.elapsed_ms
+    if said.origin != "none":
+        detail["origin"] = said.origin
+    if said.suggestion is not None:
+        detail["suggestion"] = said.suggestion
+    if said.elapsed_ms is not None:
+        detail["elapsed_ms"] = said.elapsed_ms
     return detail
 
 
-def _counted(
-    labels: Iterable[Labels | PreLabels], manifest: Manifest, schemes: Mapping[str, Scheme]
-) -> Iterator[Labels | PreLabels]:
+def _counted(lines: Iterable[Line], manifest: Manifest, schemes: Mapping[str, Scheme]) -> Iterator[Line]:
+    """The same lines, each counted in `manifest` as it passes."""
     takes: dict[tuple[str, str], bool] = {}
     last = None
-    for each in labels:
+    for line in lines:
         manifest.lines += 1
-        if isinstance(each, PreLabels):
-            manifest.pre_labels.update(each.suggestions.keys())
-            yield each
+        if isinstance(line, PreLabels):
+            manifest.pre_labels.update(line.suggestions.keys())
+            yield line
             continue
-        manifest.items += each.item != last
-        last = each.item
-        manifest.annotators.add(each.annotator)
-        manifest.skipped += each.skipped is not None
-        for name, answer in each.answers.items():
+        manifest.items += line.item != last
+        last = line.item
+        if line.annotator is not None:
+            manifest.annotators.add(line.annotator)
+        manifest.skipped += line.skipped is not None
+        for name, answer in line.answers.items():
             manifest.answers[name] += 1
             said = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-            if (name, said) not in takes:
-                takes[name, said] = len(takes) < _REMEMBERED and _takes(schemes.get(name), answer)
-            if not takes[name, said]:
-                manifest.no_longer_in_project.setdefault(name, Counter())[said] += 1
-        yield each
-
-
-_REMEMBERED = 100_000
+            known = takes.get((name, said))
+            if known is None:
+                known = _takes(schemes.get(name), answer)
+                if len(takes) < _REMEMBERED and len(said) <= _LONG:
+                    takes[name, said] = known
+            if not known:
+                manifest.orphan(name, said)
+        yield line
 
 
 def _takes(scheme: Scheme | None, answer: Answer) -> bool:
@@ -244,13 +236,3 @@ def _takes(scheme: Scheme | None, answer: Answer) -> bool:
         return scheme is not None and scheme.parse(answer) == answer
     except InvalidAnswer:
         return False
-
-
-def _cell(answer: Answer | None) -> str:
-    if answer is None:
-        return ""
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-
-
-def _guarded(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(FORMULA) else cell

@@ -104,7 +104,7 @@ class _Import:
     def stage(self) -> ImportReport:
         """Stage the whole file, or raise with everything that is wrong in it."""
         piece: list[LabelLine] = []
-        for line in LabelReader(self._path, self._project.schemes):
+        for line in LabelReader(self._path, self._project, self._texts):
             if isinstance(line, RowProblem):
                 self._problems.add(line)
                 continue
@@ -185,8 +185,17 @@ class _Import:
         if line.skipped is not None:
             yield Staged(item, annotator, SKIP, line.skipped or None, line.at, line.line)
 
+    def _texts(self, ids: list[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for start in range(0, len(ids), PIECE):
+            with self._database.read() as conn:
+                seqs = store_items.seqs(conn, ids[start : start + PIECE])
+                texts = store_items.texts(conn, list(seqs.values()))
+            found.update({item: texts[seq] for item, seq in seqs.items()})
+        return found
+
     def _problem(self, line: LabelLine, reason: str) -> None:
-        self._problems.add(RowProblem(self._path.name, line.line, reason))
+        self._problems.add(RowProblem(line.file, line.line, reason))
 
     def _clash(self, clash: Clash) -> RowProblem:
         what = f"the answer to {clash.scheme!r:.80}" if clash.scheme else "the reason for skipping"

@@ -2,27 +2,26 @@
 
 `{"id": "1_1", "annotator": "rater-03", "annotations": {"sentiment": "positive"}, "at": "2026-11-29T14:15:00Z"}`, and
 where there is something to say `skipped` (why, may be empty) and `details` (by scheme `origin`, `suggestion`,
-`elapsed_ms`). The table form has a column for each scheme, `annotations.NAME`, and no details.
+`elapsed_ms`). `importers` turns whatever else can be read into it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from potato.items.opening import kind_of
+from potato.items.importers import PlainLine, Texts, plain_lines
 from potato.items.problems import RowProblem
-from potato.items.records import called, read_records
-from potato.schemes import Answer, InvalidAnswer, Kind, Scheme
+from potato.items.records import called
+from potato.project import Project
+from potato.schemes import Answer, InvalidAnswer
 from potato.store.clock import from_text, to_text
 from potato.store.users import InvalidName, check_name
 
 KEYS = {"id", "annotator", "annotations", "at", "skipped", "details", "pre_labels", "text"}
 ORIGINS = ("none", "accepted", "changed")
-COLUMN = "annotations."
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class LabelLine:
     `annotator` is None on a line that holds a model's suggestions only.
     """
 
+    file: str
     line: int
     item: str
     annotator: str | None
@@ -47,33 +47,37 @@ class _Wrong(Exception):
 
 
 class LabelReader:
-    """The lines of a file of labels and what is wrong in it, in order, streamed."""
+    """The labels at a path and what is wrong with them, in order, streamed.
 
-    def __init__(self, path: Path, schemes: Mapping[str, Scheme]) -> None:
+    `texts` gives the texts of items by id, for sources that tell where a span is and not what it says.
+    """
+
+    def __init__(self, path: Path, project: Project, texts: Texts) -> None:
         self._path = path
-        self._schemes = schemes
-        self._table = kind_of(path) in ("csv", "tsv")
+        self._project = project
+        self._texts = texts
 
     def __iter__(self) -> Iterator[LabelLine | RowProblem]:
-        for record in read_records(self._path, self._path.name, exact="id"):
-            if isinstance(record, RowProblem):
-                yield record
+        for plain in plain_lines(self._path, self._project, self._texts):
+            if isinstance(plain, RowProblem):
+                yield plain
                 continue
-            fields = self._from_table(record.fields) if self._table else record.fields
             try:
-                yield self._line(record.line, fields)
+                yield self._line(plain)
             except (_Wrong, InvalidName) as wrong:
-                yield RowProblem(self._path.name, record.line, str(wrong))
+                yield RowProblem(plain.file, plain.line, str(wrong))
 
-    def _line(self, number: int, fields: Mapping[str, Any]) -> LabelLine:
+    def _line(self, plain: PlainLine) -> LabelLine:
+        fields = plain.fields
         unknown = next((name for name in fields if name not in KEYS), None)
         if unknown is not None:
             raise _Wrong(f"unknown key {unknown!r:.80}; a line has id, annotator, annotations and at")
         item = _item(fields.get("id"))
         if "annotator" not in fields and "pre_labels" in fields:
-            return LabelLine(number, item, None)
+            return LabelLine(plain.file, plain.line, item, None)
         line = LabelLine(
-            number,
+            plain.file,
+            plain.line,
             item,
             _annotator(fields.get("annotator")),
             at=_at(fields.get("at")),
@@ -90,7 +94,7 @@ class LabelReader:
         for name, raw in annotations.items():
             if raw is None:
                 continue  # no answer
-            scheme = self._schemes.get(name)
+            scheme = self._project.schemes.get(name)
             if scheme is None:
                 line.refused[name] = (raw, f"the project has no scheme {name!r:.80}")
                 continue
@@ -98,27 +102,6 @@ class LabelReader:
                 line.answers[name] = scheme.parse(raw)
             except InvalidAnswer as error:
                 line.refused[name] = (raw, error.message)
-
-    def _from_table(self, row: Mapping[str, str]) -> dict[str, Any]:
-        fields: dict[str, Any] = {name: value for name, value in row.items() if not name.startswith(COLUMN)}
-        cells = {name[len(COLUMN) :]: cell for name, cell in row.items() if name.startswith(COLUMN)}
-        fields["annotations"] = {name: self._cell(name, cell) for name, cell in cells.items() if cell}
-        if not fields.get("at"):
-            fields.pop("at", None)
-        if not fields.get("skipped"):
-            fields.pop("skipped", None)
-        elif fields["skipped"] == "yes":
-            fields["skipped"] = ""
-        return fields
-
-    def _cell(self, name: str, cell: str) -> Any:
-        scheme = self._schemes.get(name)
-        if scheme is not None and scheme.kind in (Kind.NOMINAL, Kind.PAIRWISE, Kind.TEXT):
-            return cell
-        try:
-            return json.loads(cell)
-        except ValueError:
-            return cell
 
 
 def _item(value: Any) -> str:

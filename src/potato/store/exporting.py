@@ -1,0 +1,124 @@
+"""Everything that was answered, item by item, streamed from one snapshot: what an export reads.
+
+Rows are read as plain tuples with JSON as text, and repeated answers are parsed once: a million answers take seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, Text, cast, func, literal, select
+
+from potato.schemes import Answer
+from potato.store.settling import State
+from potato.store.tables import annotations as answers_
+from potato.store.tables import assignments, items, users
+
+_STREAMED = {"yield_per": 2_000}
+_REMEMBERED = 50_000
+_SHORT = 200
+"""JSON of up to so many characters is worth remembering: it is likely to come again."""
+
+
+class Said(NamedTuple):
+    """One answer to one question."""
+
+    annotator: str
+    scheme: str
+    value: Answer
+    at: str
+    origin: str
+    suggestion: dict[str, Any] | None
+    elapsed_ms: int | None
+
+
+class Skipped(NamedTuple):
+    """That an annotator has skipped the item, and why."""
+
+    annotator: str
+    reason: str
+    at: str
+
+
+class AnsweredItem(NamedTuple):
+    """An item with all that was said of it, by annotator's name, then scheme. `text` is empty unless asked for."""
+
+    seq: int
+    id: str
+    text: str
+    answers: list[Said]
+    skips: list[Skipped]
+
+
+def answered_items(conn: Connection, *, text: bool) -> Iterator[AnsweredItem]:
+    """Every item that was answered or skipped by somebody, in the order of the data files."""
+    names = {row[0]: row[1] for row in conn.execute(select(users.c.id, users.c.name))}
+    answers = _by_item(conn.execute(_answers(text=text), execution_options=_STREAMED))
+    skips = _by_item(conn.execute(_skips(text=text), execution_options=_STREAMED))
+    parse = _Parser()
+    merged = merge(
+        ((seq, 0, rows) for seq, rows in answers), ((seq, 1, rows) for seq, rows in skips), key=itemgetter(0, 1)
+    )
+    for seq, parts in groupby(merged, key=itemgetter(0)):
+        said, skipped, about = [], [], ("", "")
+        for _, kind, rows in parts:
+            about = rows[0][1:3]
+            if kind == 0:
+                said = sorted((_said(row, names, parse) for row in rows), key=itemgetter(0, 1))
+            else:
+                skipped = sorted(Skipped(names[row[3]], row[4] or "", row[5]) for row in rows)
+        yield AnsweredItem(seq, *about, said, skipped)
+
+
+def _said(row: Any, names: dict[int, str], parse: _Parser) -> Said:
+    _, _, _, user, scheme, value, at, origin, suggestion, elapsed_ms = row
+    shown = None if suggestion is None else parse(suggestion)
+    return Said(names[user], scheme, parse(value), at, origin, shown, elapsed_ms)
+
+
+def _by_item(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+    for seq, group in groupby(rows, key=itemgetter(0)):
+        yield seq, list(group)
+
+
+class _Parser:
+    """JSON → value; equal texts give one value, which nobody may change."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def __call__(self, text: str) -> Any:
+        if text in self._known:
+            return self._known[text]
+        value = json.loads(text)
+        if len(text) <= _SHORT and len(self._known) < _REMEMBERED:
+            self._known[text] = value
+        return value
+
+
+def _about(text: bool) -> tuple[Any, ...]:
+    return (items.c.id, items.c.text if text else literal(""))
+
+
+def _answers(*, text: bool) -> Select[Any]:
+    suggestion = func.nullif(cast(answers_.c.suggestion, Text), "null")
+    columns = (answers_.c.user, answers_.c.scheme, cast(answers_.c.value, Text), answers_.c.at, answers_.c.origin)
+    return (
+        select(answers_.c.item, *_about(text), *columns, suggestion, answers_.c.elapsed_ms)
+        .join(items, items.c.seq == answers_.c.item)
+        .order_by(answers_.c.item)
+    )
+
+
+def _skips(*, text: bool) -> Select[Any]:
+    return (
+        select(assignments.c.item, *_about(text), assignments.c.user, assignments.c.reason, assignments.c.at)
+        .join(items, items.c.seq == assignments.c.item)
+        .where(assignments.c.state == State.SKIPPED.value)
+        .order_by(assignments.c.item)
+    )
