@@ -70,9 +70,11 @@ def _mount(app: FastAPI, project: Project) -> None:
     app.include_router(health.router)
     app.include_router(annotate_router)
     app.include_router(admin_router)
+        from potato.review.routes import router as review_router
     if project.config.model_training.enabled:
         from potato.training.web.routes import router as training_router
 
+        app.include_router(review_router)
         app.include_router(training_router)
 
 

@@ -44,7 +44,7 @@ async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminD
 
     def look(connection: Connection) -> dict[str, Any]:
         run = stored.get_or_raise(connection, run_id)
-        used = use.sentences(connection, run, site.project)
+        used = use.section(connection, run, site.project)
         judged = {
             "wrong": judging_pages.wrong_items(connection, run, site.project),
             "curve": curve.section(connection, run),

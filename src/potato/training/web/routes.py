@@ -13,6 +13,7 @@ from potato.training.web import (
     openapi,
     pages,
     publishing,
+    reviews,
     runs,
 )
 
@@ -21,7 +22,7 @@ PREFIX = "/admin/training"
 api = APIRouter()
 """The API alone: what the OpenAPI document covers."""
 
-for _part in (runs, catalogue, files, publishing, judging):
+for _part in (runs, catalogue, files, publishing, judging, reviews):
     api.include_router(_part.router, prefix=f"{PREFIX}/api")
 api.include_router(agents.router, prefix=agents.PREFIX)
 

@@ -1,0 +1,112 @@
+"""What the review page shows, gathered in one read of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from potato.annotate.view import Ask, asks_for
+from potato.items.text import URL_STARTS
+from potato.project import Project
+from potato.schemes import Scheme, keys
+from potato.store import Connection, items, predictions, verdicts
+from potato.store.items import ItemRow
+from potato.store.predictions import Suggestion
+from potato.store.verdicts import Kept
+from potato.training.web.use import precision
+
+OWN_KEYS = frozenset("arc")
+"""Keys of the page itself. A label whose key is one of them is chosen with the mouse here, or with Tab and Space."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """One pre-label before its reviewer. `kept` is the verdict that stands on it, where one is looked at again."""
+
+    item: ItemRow
+    ask: Ask
+    suggestion: Suggestion
+    kept: Kept | None
+    image: str | None
+    audio: str | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """The review page. `scheme` None: nothing is live. `judging` None: nothing waits, or nothing more past `after`."""
+
+    schemes: Sequence[str]
+    scheme: str | None
+    run_id: str | None
+    judging: Judging | None
+    waiting: int
+    reviewed: dict[str, Any] | None
+    past: bool
+
+
+def review_page(
+    connection: Connection, project: Project, reviewer: str, scheme: str | None, after: int | None, item: int | None
+) -> Page:
+    """The page of a scheme's queue past the item `after`, or of the very `item`."""
+    live = predictions.live(connection)
+    names = [name for name in project.schemes if name in live]
+    chosen = scheme if scheme in names else (names[0] if names else None)
+    if chosen is None:
+        return Page(names, None, None, None, 0, None, past=False)
+    run_id = live[chosen]
+    found = _found(connection, run_id, chosen, after, item)
+    counted = verdicts.reviewed(connection, run_id).get(chosen)
+    return Page(
+        names,
+        chosen,
+        run_id,
+        _judging(connection, project, reviewer, chosen, *found) if found else None,
+        verdicts.count_waiting(connection, run_id, chosen),
+        precision(counted) if counted else None,
+        past=after is not None,
+    )
+
+
+def _found(
+    connection: Connection, run_id: str, scheme: str, after: int | None, item: int | None
+) -> tuple[int, Suggestion] | None:
+    if item is not None:
+        said = verdicts.of_live_run(connection, run_id, scheme, item)
+        return None if said is None else (item, said)
+    for entry in verdicts.queue(connection, run_id, scheme, 1, after):
+        return entry.item, entry.suggestion
+    return None
+
+
+def _judging(
+    connection: Connection, project: Project, reviewer: str, scheme: str, number: int, said: Suggestion
+) -> Judging:
+    item = items.by_seq(connection, number)
+    assert item is not None  # a prediction's item is never deleted
+    kept = verdicts.standing(connection, said.run_id, scheme, number)
+    return Judging(
+        item,
+        _ask(project, item, reviewer, project.schemes[scheme], said, kept),
+        said,
+        kept,
+        image=item.image and _address(item.image),
+        audio=item.audio and _address(item.audio),
+    )
+
+
+def _ask(project: Project, item: ItemRow, reviewer: str, scheme: Scheme, said: Suggestion, kept: Kept | None) -> Ask:
+    """The question as the annotation page asks it, whatever other questions would call for."""
+    whole = replace(item, fields={**item.fields, project.config.item_properties.text_key: item.text})
+    given = {} if kept is None or kept.given is None else {scheme.name: kept.given}
+    of_page = {
+        name: {label: key for label, key in of_scheme.items() if key.lower() not in OWN_KEYS}
+        for name, of_scheme in keys.assign([scheme]).items()
+    }
+    [ask] = asks_for({scheme.name: scheme}, whole, reviewer, of_page, given, {scheme.name: said})
+    return replace(ask, asked=True)
+
+
+def _address(name: str) -> str:
+    """The address of a media field that is one itself; empty for a file, which the page asks this server for."""
+    return name if name.startswith(URL_STARTS) else ""
