@@ -112,11 +112,14 @@ users = Table(
     metadata,
     Column("id", _Key, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("password_hash", Text),
+    Column("password_hash", Text),  # argon2
+    Column("link_digest", Text),  # of the token in their sign-in link
+    Column("link_issued_at", Text),
     Column("is_admin", Boolean, nullable=False, default=False),
     Column("created_at", Text, nullable=False),
     Column("done", Integer, nullable=False, default=0),  # how many items they have answered
     Column("skipped", Integer, nullable=False, default=0),
+    Index("ix_users_link_digest", "link_digest", unique=True),
 )
 
 assignments = Table(  # who was given what; one row for each user and item that ever met
@@ -382,4 +385,19 @@ deliveries = Table(  # the outbox of webhooks: written with what it tells of, in
     Column("error", Text),
     Column("finished_at", Text),
     Index("ix_deliveries_hook_state_due", "hook", "state", "due"),
+)
+
+adjudications = (
+    Table(  # what was decided of items about which annotators disagreed; it stands in place of their consensus
+        "adjudications",
+        metadata,
+        Column("item", _Key, ForeignKey("items.seq"), nullable=False),
+        Column("scheme", Text, nullable=False),
+        Column("value", JSON, nullable=False),
+        Column("adjudicator", Text, nullable=False),
+        Column("at", Text, nullable=False),
+        Column("source", Text, nullable=False),  # page, import
+        PrimaryKeyConstraint("item", "scheme"),
+        Index("ix_adjudications_scheme_item", "scheme", "item"),
+    )
 )
