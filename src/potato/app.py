@@ -57,9 +57,8 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # its redirects name the host, which is wrong behind a proxy
     )
-    items = project.config.item_properties
     app.add_middleware(BodyLimit)
-    app.add_middleware(SecurityHeaders, media_hosts=bool(items.image_key or items.audio_key))
+    app.add_middleware(SecurityHeaders)
     errors.install(app)
     _mount(app, project)
     return app
@@ -70,12 +69,12 @@ def _mount(app: FastAPI, project: Project) -> None:
     app.include_router(health.router)
     app.include_router(annotate_router)
     app.include_router(admin_router)
-        from potato.review.routes import router as review_router
     if project.config.model_training.enabled:
+        from potato.review.routes import router as review_router
         from potato.training.web.routes import router as training_router
 
-        app.include_router(review_router)
         app.include_router(training_router)
+        app.include_router(review_router)
 
 
 @contextlib.contextmanager

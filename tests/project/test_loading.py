@@ -148,7 +148,8 @@ CASES = {
     "an unknown scheme type": (
         replaced("radio", "raido"),
         [
-            "5: annotation_schemes[0].annotation_type: must be `radio`, `multiselect` or `likert`, not `raido`;"
+            "5: annotation_schemes[0].annotation_type: must be `radio`, `multiselect`, `likert`, `slider`, `number`, "
+            "`span`, `pairwise` or `text`, not `raido`;"
             " did you mean `radio`?"
         ],
     ),

@@ -83,8 +83,9 @@ def test_labels_and_nothing_to_mark_have_keys() -> None:
 
 def test_another_question_can_hang_on_a_label() -> None:
     why = scheme(name="why", show_if={"who": "place"})
-    assert missing([why], {"who": [span(0, 1)]}) == []
-    assert missing([why], {"who": [span(0, 1), span(0, 1, "place")]}) == ["why"]
+    both = {"who": scheme(), "why": why}
+    assert missing(both, {"who": [span(0, 1)]}) == []
+    assert missing(both, {"who": [span(0, 1), span(0, 1, "place")]}) == ["why"]
 
 
 def test_spans_are_said_in_words() -> None:

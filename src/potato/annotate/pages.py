@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 
 from potato.annotate.saving import ItemNotYours
 from potato.annotate.suggested import suggested
 from potato.annotate.view import ItemPage, asks_for
-from potato.errors import PotatoError
+from potato.items.media import Kind, MediaFile
+from potato.project import Project
 from potato.store import Connection, assignments, items
 from potato.store.annotations import of_user
 from potato.store.assignments import Progress
 from potato.store.items import ItemRow
+from potato.store.steps import steps
 from potato.web.auth import User
+from potato.web.media import media_file, medium_of, policy
 from potato.web.site import Site
-
-URL_STARTS = ("http://", "https://", "data:image/", "data:audio/")
-
-
-class NoMedia(PotatoError):
-    """An item names an image or a recording that is not there."""
-
-    code = "no_media"
-    status = 404
-
-    def __init__(self, seq: int, kind: str) -> None:
-        super().__init__(f"The {kind} of item number {seq} is not there", hint="Look for its file under `task_dir`.")
 
 
 def item_page(
@@ -34,29 +25,44 @@ def item_page(
 ) -> tuple[ItemPage, Progress]:
     """The page of one item for one annotator. Raises `ItemNotYours`."""
     item = _given_item(connection, user, seq)
+    met = assignments.met(connection, user.id, seq)
+    if met is None:
+        raise ItemNotYours(seq)
     suggestions, _ = suggested(connection, site.project, item)
+    text = None if _shown_by_a_question(site.project) else item.text
+    item = replace(item, fields={site.project.config.item_properties.text_key: item.text, **item.fields})
     asks = asks_for(site.project.schemes, item, user.name, keys, of_user(connection, user.id, seq), suggestions)
     shown = {ask.scheme.name: suggestions[ask.scheme.name].as_json() for ask in asks if ask.suggested is not None}
     page = ItemPage(
         item,
+        met,
         asks,
+        steps(connection, user.id, seq),
+        text=text,
         shown=site.sessions.sign("shown", {"item": seq, "suggestions": shown}),
-        image=item.image and _address(item.image),
-        audio=item.audio and _address(item.audio),
+        image=medium_of(site.project, item, "image"),
+        audio=medium_of(site.project, item, "audio"),
+        policy=policy(connection),
     )
     return page, assignments.progress(connection, user.id)
 
 
-def media_file(connection: Connection, site: Site, user: User, seq: int, kind: str) -> Path:
-    """The file of an item's image or recording. Raises `NoMedia` for one that is not under `task_dir`."""
-    item = _given_item(connection, user, seq)
-    name = {"image": item.image, "audio": item.audio}.get(kind)
-    if not name or name.startswith(URL_STARTS):
-        raise NoMedia(seq, kind)
-    file = (site.project.task_dir / name).resolve()
-    if not file.is_relative_to(site.project.task_dir):
-        raise NoMedia(seq, kind)
-    return file
+def _shown_by_a_question(project: Project) -> bool:
+    """Whether a question shows the item's text, so that the page need not, unless another is about its words."""
+    schemes = project.schemes.values()
+    shown = {field for scheme in schemes for field in scheme.item_fields()}
+    return project.config.item_properties.text_key in shown and not any(scheme.quotes_text for scheme in schemes)
+
+
+def media_of_item(connection: Connection, site: Site, user: User | None, seq: int, kind: Kind) -> MediaFile:
+    """The file of an item's image or recording, for the annotator who was given the item, or for an admin (None).
+
+    Raises `ItemNotYours` and `NoMedia`.
+    """
+    item = items.by_seq(connection, seq) if user is None else _given_item(connection, user, seq)
+    if item is None:
+        raise ItemNotYours(seq)
+    return media_file(site.project, item, kind)
 
 
 def _given_item(connection: Connection, user: User, seq: int) -> ItemRow:
@@ -64,8 +70,3 @@ def _given_item(connection: Connection, user: User, seq: int) -> ItemRow:
     if item is None or not assignments.was_given(connection, user.id, seq):
         raise ItemNotYours(seq)
     return item
-
-
-def _address(name: str) -> str:
-    """The address of a media field that is one itself; empty for a file, which the page asks this server for."""
-    return name if name.startswith(URL_STARTS) else ""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from potato.annotate.guidelines import guidelines_html
 from potato.annotate.names import clean_name
-from potato.annotate.pages import NoMedia, item_page, media_file
-from potato.annotate.saving import ItemNotYours, SaveBody, SkipBody, require_same, save
+from potato.annotate.pages import item_page, media_of_item
+from potato.annotate.saving import FlagBody, ItemNotYours, SaveBody, SkipBody, require_same, save
+from potato.items.media import Kind
 from potato.schemes import keys
 from potato.store import Connection, assignments, users
 from potato.store.assignments import Progress
-from potato.web.auth import User, UserDep, check_origin, sign_in, user_of
+from potato.web.auth import User, UserDep, admin_of, check_origin, current_user, sign_in, user_of
 from potato.web.errors import wants_page
+from potato.web.media import file_response
 from potato.web.render import go, render, url
 from potato.web.site import SiteDep
 
@@ -71,7 +72,8 @@ async def item(request: Request, site: SiteDep, user: UserDep, seq: int) -> Resp
     key_table = keys.assign(site.project.schemes.values())
     page, progress = await site.read(lambda connection: item_page(connection, site, user, seq, key_table))
     guide = await asyncio.to_thread(guidelines_html, site.project)
-    return render(request, "annotate/item.html", user=user, page=page, progress=progress, guide=guide)
+    headers = {"content-security-policy": page.policy}
+    return render(request, "annotate/item.html", headers=headers, user=user, page=page, progress=progress, guide=guide)
 
 
 @router.get("/annotate/last", name="last_item")
@@ -121,13 +123,26 @@ async def skip(request: Request, site: SiteDep, user: UserDep, seq: int, body: S
     return {"skipped": True, "next": url(request, "next_item")}
 
 
+@router.post("/annotate/{seq:int}/flag", name="flag")
+async def flag(site: SiteDep, user: UserDep, seq: int, body: FlagBody) -> dict[str, Any]:
+    """Flag an item for whoever runs the project, or take the flag off."""
+    require_same(body.annotator, user)
+
+    def write(connection: Connection) -> None:
+        if not assignments.was_given(connection, user.id, seq):
+            raise ItemNotYours(seq)
+        assignments.flag(connection, user.id, seq, None if body.reason is None else body.reason.strip())
+
+    await site.write(write)
+    return {"flagged": body.reason is not None}
+
+
 @router.get("/annotate/{seq:int}/media/{kind}", name="media")
-async def media(site: SiteDep, user: UserDep, seq: int, kind: str) -> Response:
-    """An item's image or recording, where it is a file of the project's."""
-    file: Path = await site.read(lambda connection: media_file(connection, site, user, seq, kind))
-    if not await asyncio.to_thread(file.is_file):
-        raise NoMedia(seq, kind)
-    return FileResponse(file)
+async def media(request: Request, site: SiteDep, seq: int, kind: Kind) -> Response:
+    """An item's image or recording, where it is a file of the project's: for whoever was given the item, and admins."""
+    user = None if admin_of(request) else await current_user(request)
+    file = await site.read(lambda connection: media_of_item(connection, site, user, seq, kind))
+    return await asyncio.to_thread(file_response, request, file)
 
 
 def _progress(progress: Progress) -> dict[str, int]:

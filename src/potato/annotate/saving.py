@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from potato.annotate.suggested import suggested
 from potato.errors import PotatoError
@@ -15,6 +15,7 @@ from potato.store import Connection, assignments, items
 from potato.store.annotations import Save, Saved
 from potato.store.annotations import save as save_answers
 from potato.store.assignments import Progress
+from potato.store.steps import UNDO
 from potato.web.auth import User
 from potato.web.site import Site
 
@@ -36,6 +37,16 @@ class SaveBody(BaseModel):
     """Time that the item was in view before this answer."""
     shown: str | None = Field(default=None, max_length=100_000)
     """The page's signed record of the suggestions that it showed."""
+    undo: bool = False
+    """Whether the answers are those from before the last step, which is taken back."""
+
+
+def _storable(text: str) -> str:
+    """`text` without what no store takes: zero characters and half character pairs."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+
+
+Reason = Annotated[str, Field(max_length=1000), AfterValidator(_storable)]
 
 
 class SkipBody(BaseModel):
@@ -44,7 +55,16 @@ class SkipBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     annotator: str = Field(max_length=200)
-    reason: str = Field(default="", max_length=1000)
+    reason: Reason = ""
+
+
+class FlagBody(BaseModel):
+    """Why somebody should look at an item; null takes the flag off."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    annotator: str = Field(max_length=200)
+    reason: Reason | None
 
 
 class OtherAnnotator(PotatoError):
@@ -124,7 +144,7 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
         answers=answers,
         request_id=body.request_id,
         at=site.clock(),
-        source="page",
+        source=UNDO if body.undo else "page",
         suggestions=shown_suggestions(site, seq, body.shown),
         elapsed_ms=None if body.elapsed_ms is None else min(body.elapsed_ms, MAX_ELAPSED_MS),
     )
@@ -133,7 +153,8 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
         if not assignments.was_given(connection, user.id, seq):
             raise ItemNotYours(seq)
         compared = {**hidden_suggestions(connection, site.project, seq), **order.suggestions}
-        saved = save_answers(connection, replace(order, suggestions=compared), site.rules)
+        stood = _stood(connection, site.project, user, order)
+        saved = save_answers(connection, replace(order, suggestions=compared, shown=stood), site.rules)
         return saved, assignments.progress(connection, user.id)
 
     result = await site.write(write)
@@ -154,6 +175,13 @@ async def _quoted(site: Site, user: User, seq: int, body: SaveBody) -> str:
         return items.texts(connection, [seq])[seq]
 
     return await site.read(read)
+
+
+def _stood(connection: Connection, project: Project, user: User, save: Save) -> dict[str, Any]:
+    """How the questions stood that differ from person to person: the page shows them by the same rule."""
+    varying = [scheme for name, scheme in project.schemes.items() if scheme.varies and name in save.answers]
+    item = items.by_seq(connection, save.item) if varying else None
+    return {scheme.name: scheme.shown_as(user.name, item.id) for scheme in varying} if item else {}
 
 
 def hidden_suggestions(connection: Connection, project: Project, seq: int) -> dict[str, dict[str, Any]]:

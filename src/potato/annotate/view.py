@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from potato.schemes import Answer, InvalidAnswer, Scheme
+from potato.schemes.asked import asked
+from potato.store.assignments import Met
 from potato.store.items import ItemRow
 from potato.store.predictions import Suggestion
+from potato.store.steps import Step
+from potato.web.media import Medium
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,14 @@ class Ask:
     suggested: Answer | None
     """What the live model suggests, as an answer."""
     confidence: float | None
+    asked: bool
+    """Whether the answers so far call for the question; else it is on the page, and hidden."""
+
+    @property
+    def texts(self) -> list[str | None]:
+        """What the item's fields hold that the question shows; None for an item that lacks one."""
+        held = [self.item.fields.get(field) for field in self.scheme.item_fields()]
+        return [text if isinstance(text, str) else None for text in held]
 
     @property
     def suggested_text(self) -> str:
@@ -38,13 +50,23 @@ class Ask:
 
 @dataclass(frozen=True)
 class ItemPage:
-    """One item with its questions. `shown` is the signed record of the suggestions on the page."""
+    """One item with its questions. `shown` is the signed record of the suggestions on the page, `steps` what the
+    annotator can undo; `text` is None where a question shows it; `policy` is the page's content security policy."""
 
     item: ItemRow
+    met: Met
     asks: list[Ask]
+    steps: list[Step]
+    text: str | None
     shown: str
-    image: str | None
-    audio: str | None
+    image: Medium | None
+    audio: Medium | None
+    policy: str
+
+    @property
+    def answers(self) -> dict[str, Answer]:
+        """The answers that the page shows, by scheme."""
+        return {ask.scheme.name: ask.value for ask in self.asks if ask.value is not None}
 
 
 def asks_for(
@@ -57,13 +79,16 @@ def asks_for(
 ) -> list[Ask]:
     """The questions in the project's order, with what was answered and what is suggested."""
     asks = []
+    called_for = asked(schemes, answers)
     for index, scheme in enumerate(schemes.values()):
         value, gone = _still_there(scheme, answers.get(scheme.name))
         suggestion = suggestions.get(scheme.name)
         suggested = suggested_answer(scheme, suggestion)
         confidence = suggestion.confidence if suggestion and suggested is not None else None
         shown = scheme.shown_as(annotator, item.id)
-        asks.append(Ask(index, scheme, item, shown, keys.get(scheme.name, {}), value, gone, suggested, confidence))
+        of_scheme = keys.get(scheme.name, {})
+        is_asked = scheme.name in called_for
+        asks.append(Ask(index, scheme, item, shown, of_scheme, value, gone, suggested, confidence, is_asked))
     return asks
 
 

@@ -53,6 +53,7 @@ def _about_data(loaded: Loaded) -> list[Finding]:
         return []
     surveyed = survey(draft.with_data_files_there())
     rows = [Finding(Severity.ERROR, p.file, p.line or 1, "", p.reason) for p in surveyed.problems]
+    rows += [Finding(Severity.WARNING, p.file, p.line or 1, "", p.reason) for p in surveyed.unshown]
     return [*rows, *(f for f in warnings(draft, items=surveyed.items) if f not in loaded.findings)]
 
 

@@ -20,6 +20,8 @@ class Survey:
     """The first problems of many; empty: the files can be loaded."""
     items: int
     """How many items they hold; 0 where they cannot be loaded."""
+    unshown: list[RowProblem]
+    """The first of the rows that name an image or a recording that cannot be shown."""
 
 
 def survey(project: Project) -> Survey:
@@ -28,11 +30,12 @@ def survey(project: Project) -> Survey:
         database = Database(f"sqlite:///{Path(folder) / 'potato.db'}")
         try:
             database.migrate()
-            return Survey([], load_items(project, database, lock_folder=Path(folder)).added)
+            report = load_items(project, database, lock_folder=Path(folder))
+            return Survey([], report.added, report.unshown)
         except InvalidData as error:
             more = error.count - len(error.problems)
             rest = [RowProblem(error.problems[-1].file, None, f"and {more} more problems")] if more else []
-            return Survey([*error.problems, *rest], 0)
+            return Survey([*error.problems, *rest], 0, [])
         finally:
             database.close()
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from potato.items.media import MediaSurvey
 from potato.items.pieces import read_pieces
 from potato.items.problems import InvalidData, Problems, RowProblem, several
 from potato.project import Project
@@ -38,6 +39,8 @@ class LoadReport:
     """Rows without a usable text, left out as `bad_rows: skip` says."""
     problems: list[str] = field(default_factory=list)
     """The first of the rows left out, as lines."""
+    unshown: list[RowProblem] = field(default_factory=list)
+    """The first of the rows that name an image or a recording that cannot be shown; they are items all the same."""
     notes: list[str] = field(default_factory=list)
     """Sentences about what is allowed but may not be meant."""
 
@@ -79,6 +82,8 @@ class _Load:
         self._skipped = Problems()
         self._report = LoadReport()
         self._first_duplicate = ""
+        keys = project.config.item_properties
+        self._media = MediaSurvey(project.task_dir) if keys.image_key or keys.audio_key else None
 
     def run(self) -> LoadReport:
         try:
@@ -94,7 +99,7 @@ class _Load:
         if self._problems:
             self._intake.discard()
             raise InvalidData(self._problems)
-        self._intake.publish(read)
+        self._intake.publish(read, self._media.hosts if self._media else ())
         return self._finished()
 
     def _finished(self) -> LoadReport:
@@ -105,6 +110,9 @@ class _Load:
         if report.duplicates:
             rows = several(report.duplicates, "row") + (" repeats" if report.duplicates == 1 else " repeat")
             report.notes.append(f"{rows} an item word for word and count once; the first is {self._first_duplicate}")
+        if self._media:
+            report.unshown = self._media.problems.kept
+            report.notes += self._media.sentences()
         for gone in sorted(set(self._known) - set(self._project.config.data_files)):
             report.notes.append(f"{gone} is no longer among the data_files; its items stay in the project")
         return report
@@ -134,7 +142,7 @@ class _Load:
 
     def _rows(self, path: Path, source: Source, before: os.stat_result) -> Source:
         items = 0
-        for piece in read_pieces(path, source.path, self._project.config.item_properties):
+        for piece in read_pieces(path, source.path, self._project.config.item_properties, _shown(self._project)):
             if isinstance(piece, RowProblem):
                 self._problem(piece)
             else:
@@ -152,6 +160,8 @@ class _Load:
         (self._skipped if skips else self._problems).add(problem)
 
     def _add(self, piece: Sequence[NewItem]) -> None:
+        if self._media:
+            self._media.look(piece)
         for met in self._intake.add(piece) if piece else ():
             here, there = met.item, f"{met.source}:{met.line}"
             if not met.same:
@@ -170,7 +180,13 @@ class _Load:
 
 def _settings(project: Project) -> str:
     properties = project.config.item_properties.model_dump()
-    return json.dumps([_READING, properties, project.config.bad_rows], sort_keys=True)
+    settings = [_READING, properties, project.config.bad_rows]
+    return json.dumps([*settings, *([shown] if (shown := _shown(project)) else [])], sort_keys=True)
+
+
+def _shown(project: Project) -> list[str]:
+    """The fields that questions show, besides the item's own."""
+    return sorted({field for scheme in project.schemes.values() for field in scheme.item_fields()})
 
 
 def _conflict(item: str, there: str, *, new: bool) -> str:

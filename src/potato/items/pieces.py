@@ -10,7 +10,7 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO
@@ -40,16 +40,23 @@ class ReaderEnded(PotatoError):
         )
 
 
-def read_pieces(path: Path, name: str, properties: ItemProperties) -> Iterator[list[NewItem] | RowProblem]:
-    """The items of `path`, at most `PIECE` at once, and what is wrong in it, streamed. Raises `OSError`."""
+def read_pieces(
+    path: Path, name: str, properties: ItemProperties, shown: Sequence[str] = ()
+) -> Iterator[list[NewItem] | RowProblem]:
+    """The items of `path`, at most `PIECE` at once, and what is wrong in it, streamed. Raises `OSError`.
+
+    `shown` are the fields that questions show.
+    """
     if path.stat().st_size < READ_AHEAD_BYTES:
-        return _pieces(path, name, properties)
-    return _ahead(path, name, properties)
+        return _pieces(path, name, properties, shown)
+    return _ahead(path, name, properties, shown)
 
 
-def _pieces(path: Path, name: str, properties: ItemProperties) -> Iterator[list[NewItem] | RowProblem]:
+def _pieces(
+    path: Path, name: str, properties: ItemProperties, shown: Sequence[str]
+) -> Iterator[list[NewItem] | RowProblem]:
     piece: list[NewItem] = []
-    for row in read_rows(path, name, properties):
+    for row in read_rows(path, name, properties, shown):
         if isinstance(row, RowProblem):
             yield row
             continue
@@ -76,8 +83,10 @@ def _item(row: Row) -> NewItem:
     )
 
 
-def _ahead(path: Path, name: str, properties: ItemProperties) -> Iterator[list[NewItem] | RowProblem]:
-    command = [sys.executable, "-m", "potato.items.pieces", str(path), name, properties.model_dump_json()]
+def _ahead(
+    path: Path, name: str, properties: ItemProperties, shown: Sequence[str]
+) -> Iterator[list[NewItem] | RowProblem]:
+    command = [sys.executable, "-m", "potato.items.pieces", str(path), name, properties.model_dump_json(), *shown]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         try:
@@ -94,10 +103,10 @@ def _frames(pipe: IO[bytes]) -> Iterator[list[tuple[object, ...]] | RowProblem]:
         yield frame
 
 
-def _serve(path: str, name: str, properties: str) -> None:
+def _serve(path: str, name: str, properties: str, *shown: str) -> None:
     """Write the pieces to standard output, and None after the last; end quietly when nobody listens any more."""
     with contextlib.suppress(BrokenPipeError):
-        for piece in _pieces(Path(path), name, ItemProperties.model_validate_json(properties)):
+        for piece in _pieces(Path(path), name, ItemProperties.model_validate_json(properties), shown):
             frame = piece if isinstance(piece, RowProblem) else [tuple(item) for item in piece]
             pickle.dump(frame, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
         pickle.dump(None, sys.stdout.buffer)

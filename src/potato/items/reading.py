@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +25,14 @@ class Row(NamedTuple):
     line: int
 
 
-def read_rows(path: Path, name: str, properties: ItemProperties) -> Iterator[Row | RowProblem]:
-    """The rows of `path` and what is wrong in it, in order, streamed. `name` is what problems call the file."""
-    row = _Rows(name, properties)
+def read_rows(
+    path: Path, name: str, properties: ItemProperties, shown: Sequence[str] = ()
+) -> Iterator[Row | RowProblem]:
+    """The rows of `path` and what is wrong in it, in order, streamed. `name` is what problems call the file.
+
+    `shown` are the fields that questions show, each of which must hold a text.
+    """
+    row = _Rows(name, properties, shown)
     for record in read_records(path, name, exact=properties.id_key):
         yield record if isinstance(record, RowProblem) else row.of(record)
 
@@ -42,8 +47,9 @@ class _Bad(Exception):
 class _Rows:
     """Makes rows of one file's records."""
 
-    def __init__(self, name: str, properties: ItemProperties) -> None:
+    def __init__(self, name: str, properties: ItemProperties, shown: Sequence[str]) -> None:
         self._name = name
+        self._shown = shown
         self._keys = properties
         self._media = properties.image_key is not None or properties.audio_key is not None
         named = (properties.id_key, properties.text_key, properties.image_key, properties.audio_key)
@@ -57,6 +63,8 @@ class _Rows:
             image = _medium(fields, keys.image_key) if self._media else None
             audio = _medium(fields, keys.audio_key) if self._media else None
             text = _text(fields, keys.text_key, has_media=image is not None or audio is not None)
+            for key in self._shown:
+                _text(fields, key, has_media=False)
         except _Bad as bad:
             return RowProblem(self._name, line, bad.reason, bad.unusable_text)
         for key in self._named:

@@ -20,6 +20,8 @@ class ItemProperties(Model):
     """The field with the item's text."""
     image_key: Text | None = None
     """The field with an image: a file under `task_dir`, or a URL."""
+    image_alt_key: Text | None = None
+    """The field that describes the image in words, for those who do not see it."""
     audio_key: Text | None = None
     """The field with a recording: a file under `task_dir`, or a URL."""
 

@@ -62,6 +62,8 @@ class Scheme(Model):
     kind: ClassVar[Kind]
     template: ClassVar[str]
     """The template macro file that renders the question, under `web/templates/schemes/`."""
+    varies: ClassVar[bool] = False
+    """Whether the question is shown differently from person to person, as `shown_as` says."""
     quotes_text: ClassVar[bool] = False
     """Whether answers quote the item's text, so that `check` wants it."""
 
@@ -85,6 +87,10 @@ class Scheme(Model):
     def label_names(self) -> list[str]:
         """The names that an answer may be made of, in the project's order; empty where the type has none."""
         return []
+
+    def item_fields(self) -> tuple[str, ...]:
+        """The item's fields that the question shows, each of which must hold a text."""
+        return ()
 
     def keyed(self) -> list[str]:
         """What of the question has a key on the page: its labels, and `WHOLE` where there is more to press."""

@@ -166,7 +166,8 @@ _LABELLED = select(answers_.c.scheme, func.count(answers_.c.item.distinct())).gr
 def save(conn: Connection, saved: Save, rules: Rules) -> Saved:
     """Write what an annotator answers: all of it or nothing. The answers have been parsed by their schemes.
 
-    What they answered to questions that they are not asked, after this, is taken back in the same write. The same request again changes nothing and gets the same answer. Raises `RequestIdReused`.
+    What they answered to questions that they are not asked after this is taken back in the same write. The same
+    request again changes nothing and gets the same answer. Raises `RequestIdReused`.
     """
     if saved.request_id is not None:
         repeated = conn.execute(_REQUEST, {"of_user": saved.user, "request": saved.request_id}).first()
@@ -176,7 +177,7 @@ def save(conn: Connection, saved: Save, rules: Rules) -> Saved:
     stored = of_user(conn, saved.user, saved.item)
     answers = {scheme: value for scheme, value in {**stored, **saved.answers}.items() if value is not None}
     unasked = rules.unasked(answers)
-    changes = {**saved.answers, **dict.fromkeys(unasked & (stored.keys() | saved.answers.keys()))}
+    changes = {**saved.answers, **dict.fromkeys(unasked)}
     record(conn, [_entry(saved, scheme, value, at, rules) for scheme, value in changes.items()])
     done = rules.is_done({scheme: value for scheme, value in answers.items() if scheme not in unasked})
     extra = _settle(conn, saved, at, rules, done=done)

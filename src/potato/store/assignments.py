@@ -13,14 +13,14 @@ from datetime import datetime
 from random import Random
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select, tuple_
+from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select, tuple_, update
 
 from potato.store.clock import to_text
 from potato.store.facts import counted, tally
 from potato.store.items import VISIBLE, visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, Standing, State, settle
-from potato.store.tables import assignments, cursors, returned, users, wanted
+from potato.store.tables import assignments, cursors, items, returned, users, wanted
 from potato.store.upsert import upsert
 
 SWEPT_AT_ONCE = 50
@@ -45,6 +45,25 @@ class Progress:
     skipped: int
     total_done: int
     total: int
+
+
+@dataclass(frozen=True)
+class Met:
+    """How an annotator stands to an item, why they skipped it, and why they flagged it; None: they did not."""
+
+    state: State
+    reason: str | None
+    flag: str | None
+
+
+@dataclass(frozen=True)
+class Flag:
+    """That an annotator wants somebody to look at an item."""
+
+    seq: int
+    item: str
+    annotator: str
+    reason: str
 
 
 _PARTS = (assignments.c.item, assignments.c.user)
@@ -92,6 +111,21 @@ _HELD_BY_OTHERS = select(func.count()).where(assignments.c.state == State.OPEN.v
 _PROGRESS = select(users.c.done, users.c.skipped, counted(ITEMS_DONE), counted(VISIBLE)).where(
     users.c.id == bindparam("who")
 )
+_FLAG = (
+    update(assignments)
+    .where(assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("who"))
+    .values(flag=bindparam("why"))
+)
+_MET = select(assignments.c.state, assignments.c.reason, assignments.c.flag).where(
+    assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("who")
+)
+_FLAGS = (
+    select(assignments.c.item, items.c.id, users.c.name, assignments.c.flag)
+    .join(users, users.c.id == assignments.c.user)
+    .join(items, items.c.seq == assignments.c.item)
+    .where(assignments.c.flag.is_not(None))
+    .order_by(assignments.c.item, users.c.name)
+)
 _PLACE = select(assignments.c.at).where(assignments.c.item == bindparam("item"), assignments.c.user == bindparam("who"))
 
 
@@ -128,6 +162,25 @@ def next_item(conn: Connection, user: int, now: datetime, rules: Rules) -> int |
 def skip(conn: Connection, user: int, item: int, reason: str | None, now: datetime, rules: Rules) -> None:
     """Note that `user` skips `item`: others may have it, they do not get it again; their answers stay, unused."""
     settle(conn, {(item, user): Standing(State.SKIPPED, to_text(now), reason=reason)}, rules)
+
+
+def flag(conn: Connection, user: int, item: int, reason: str | None) -> None:
+    """Note that `user` wants somebody to look at `item`, for a reason that may be empty; None takes that back.
+
+    It changes nothing else: the item stays theirs, and is answered or skipped as any other.
+    """
+    conn.execute(_FLAG, {"of_item": item, "who": user, "why": reason})
+
+
+def met(conn: Connection, user: int, item: int) -> Met | None:
+    """How `user` stands to `item`; None where they never met."""
+    row = conn.execute(_MET, {"of_item": item, "who": user}).first()
+    return None if row is None else Met(State(row.state), row.reason, row.flag)
+
+
+def flags(conn: Connection) -> list[Flag]:
+    """Every flag, by item."""
+    return [Flag(*row) for row in conn.execute(_FLAGS)]
 
 
 def neighbour(conn: Connection, user: int, item: int | None, way: Literal["back", "forth"]) -> int | None:

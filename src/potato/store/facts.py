@@ -22,6 +22,11 @@ def get(conn: Connection, name: str) -> Any:
     return conn.execute(_GET, {"wanted": name}).scalar()
 
 
+def get_list(conn: Connection, name: str) -> list[str]:
+    """The texts stored under `name`; none where nothing is."""
+    return get(conn, name) or []
+
+
 def put(conn: Connection, name: str, value: Any) -> None:
     """Store `value`, anything that JSON holds, under `name`; None forgets it."""
     if value is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from potato.store import facts
 from potato.store.bulk import insert_rows
 from potato.store.clock import to_text
 from potato.store.database import Database
-from potato.store.items import VISIBLE
+from potato.store.items import MEDIA_HOSTS, VISIBLE
 from potato.store.tables import items, sources, text_groups, wanted
 from potato.store.upsert import upsert
 
@@ -159,13 +159,15 @@ class Intake:
         if stack is not None:
             stack.close()
 
-    def publish(self, read: Sequence[Source]) -> None:
-        """Show everything that was added, and note the files as read."""
+    def publish(self, read: Sequence[Source], media_hosts: Collection[str] = ()) -> None:
+        """Show everything that was added, and note the files as read, and the hosts of their media."""
         self._commit()
         with self._database.write() as conn:
             facts.set_tally(conn, VISIBLE, self._next - 1)
             rows = [{**vars(source), "read_at": self._at} for source in read]
             upsert(conn, sources, ("path",), rows)
+            if media_hosts:
+                facts.put(conn, MEDIA_HOSTS, sorted({*facts.get_list(conn, MEDIA_HOSTS), *media_hosts}))
 
     def abandon(self) -> None:
         """Let go of the store in the middle of something; the next load clears up."""

@@ -17,6 +17,8 @@ from potato.store.facts import tally
 from potato.store.tables import items, tallies
 
 VISIBLE = "items_visible"
+MEDIA_HOSTS = "media_hosts"
+"""The fact that lists the hosts, such as `https://images.example.org`, whose media some item names."""
 
 
 class UnknownItem(PotatoError):

@@ -68,7 +68,8 @@ def _renamed(row: Any, scheme: Scheme, at: str) -> Entry | None:
     new = scheme.renamed(row.value)
     if new == row.value:
         return None
-    return Entry(row.item, row.user, scheme.name, new, at, "rename", row.origin, row.suggestion, row.elapsed_ms)
+    how = (row.origin, row.suggestion, row.elapsed_ms, row.shown)
+    return Entry(row.item, row.user, scheme.name, new, at, "rename", *how)
 
 
 def _states(conn: Connection, rules: Rules) -> None:

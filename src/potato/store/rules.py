@@ -10,7 +10,7 @@ from typing import Any
 
 from potato.project import Project
 from potato.schemes import Answer, Scheme
-from potato.schemes.asked import missing
+from potato.schemes.asked import missing, unasked
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,11 @@ class Rules:
 
     def is_done(self, answers: Mapping[str, Answer]) -> bool:
         """Whether someone with these answers to an item is done with it. Nobody is done who has answered nothing."""
-        return bool(answers) and not missing(self.schemes.values(), answers)
+        return bool(answers) and not missing(self.schemes, answers)
+
+    def unasked(self, answers: Mapping[str, Answer]) -> set[str]:
+        """Which of these answers are to questions that someone with these answers is not asked: they are not kept."""
+        return unasked(self.schemes, answers)
 
     def fingerprint(self) -> dict[str, Any]:
         """What `is_done` and "has enough annotators" depend on; when it changes, the states are worked out anew."""

@@ -51,12 +51,12 @@ class BodyLimit:
 
 
 class SecurityHeaders:
-    """Adds the headers to every answer. `media_hosts` lets items' images and recordings come from elsewhere."""
+    """Adds the headers to every answer that does not bring its own."""
 
-    def __init__(self, app: ASGIApp, media_hosts: bool = False) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.headers = {
-            "content-security-policy": content_security_policy(media_hosts),
+            "content-security-policy": content_security_policy(),
             "referrer-policy": "same-origin",
             "x-content-type-options": "nosniff",
             "x-frame-options": "DENY",
@@ -77,9 +77,9 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-def content_security_policy(media_hosts: bool) -> str:
-    """Only this server's own files run, style or are talked to."""
-    media = "'self' data: http: https:" if media_hosts else "'self' data:"
+def content_security_policy(media_hosts: Iterable[str] = ()) -> str:
+    """Only this server's own files run, style or are talked to; images and recordings may come from `media_hosts`."""
+    media = " ".join(["'self'", "data:", *media_hosts])
     rules: Iterable[str] = (
         "default-src 'none'",
         "script-src 'self'",

@@ -87,7 +87,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(exact=exact, number=number, percent=percent, score=score, ago=ago, duration=duration)
+    made.filters.update(
+        exact=exact, number=number, plain=plain, percent=percent, score=score, ago=ago, duration=duration
+    )
     return made
 
 
@@ -99,6 +101,11 @@ def exact(text: str) -> Markup:
 def number(value: float | None) -> str:
     """`12,345`; a dash for nothing."""
     return DASH if value is None else f"{value:,}"
+
+
+def plain(value: float) -> str:
+    """A number as it is typed, without a fraction where it is whole."""
+    return f"{value:.15g}"
 
 
 def percent(value: float | None) -> str:

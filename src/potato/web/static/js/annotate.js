@@ -1,9 +1,12 @@
 // The annotation page: answers are saved as they change, and the next item comes without loading the page anew.
 
-import { openDialog, signInAgain, skipDialog } from "./dialogs.js";
+import { openDialog, reasonDialog, signInAgain } from "./dialogs.js";
 import { Drafts } from "./drafts.js";
 import { keysOn, pageKey, switchKeys } from "./keys.js";
-import { changed, complain, mark, missing, questionsOf, read, showAsked, suggestion, touched, write } from "./questions.js";
+import { beginMedia } from "./media.js";
+import * as questions from "./questions.js";
+import { answer, changed, complain, focus, hindrance, isTyped, mark, problem, questionsOf, read, showAsked, suggestion, taken, touched, write } from "./questions.js";
+import { Steps } from "./steps.js";
 
 const $ = (id) => document.getElementById(id);
 const work = () => $("work");
@@ -17,49 +20,86 @@ const drafts = new Drafts({
   address: (item) => new URL(`annotate/${item}/answers`, root),
   onState: showState,
 });
+const steps = new Steps();
 const inView = stopwatch();
+let latest = null; // the question that was answered last: Delete clears it
 let handedOver = false;
 let going = false; // whether Enter was pressed and its answer is still on the way
 
 // ---- Answers
 
+const questionOf = (event) => event.target.closest?.(".question");
+
 document.addEventListener("change", (event) => {
-  const question = event.target.closest?.(".question");
+  const question = questionOf(event);
   if (!question) return;
   changed(question, event.target);
+  if (problem(question)) complain(question, problem(question));
   save([question]);
 });
 
-function save(questions) {
-  const all = [...questions, ...showAsked(work())];
-  const answers = Object.fromEntries(all.map((question) => [question.dataset.scheme, read(question)]));
-  going = false;
-  return drafts.add({
-    item: work().dataset.item,
-    answers,
-    elapsed_ms: inView.read(),
-    shown: work().dataset.shown,
+// What is typed is kept at each letter and sent at each pause; a line shows where it is moved to.
+for (const kind of ["input", "compositionend"]) {
+  document.addEventListener(kind, (event) => {
+    const question = questionOf(event);
+    if (!question || event.isComposing || event.target.matches("[type=radio], [type=checkbox]")) return;
+    changed(question, event.target);
+    if (isTyped(question)) save([question], { later: true });
   });
 }
 
-function take(questions) {
-  const open = questions.filter((question) => !question.hidden && suggestion(question) !== undefined);
+/** Save what `given` questions say, and what their answers make come or go. What is no answer yet waits on the page. */
+function save(given, { later = false } = {}) {
+  const all = [...given, ...showAsked(work())].filter((question) => question.hidden || !problem(question));
+  latest = given[0] ?? latest;
+  if (!all.length) return showState({ kind: "unsaved", why: "problem" });
+  const answers = Object.fromEntries(all.map((question) => [question.dataset.scheme, answer(question)]));
+  if (!steps.note(answers) && given.every(isTyped)) return later ? undefined : drafts.send();
+  return keep(answers, { later });
+}
+
+function keep(answers, more) {
+  going = false;
+  showUndo();
+  return drafts.add({ item: work().dataset.item, answers, elapsed_ms: inView.read(), shown: work().dataset.shown, ...more });
+}
+
+function take(given) {
+  const open = given.filter((question) => !question.hidden && suggestion(question) !== undefined);
   if (!open.length) return;
-  for (const question of open) write(question, suggestion(question));
+  for (const question of open) write(question, taken(question));
   save(open);
 }
 
 function clear(question) {
+  if (!question || question.hidden) return;
   write(question, null);
   save([question]);
-  question.querySelector("input")?.focus();
+  focus(question);
+}
+
+/** Take the last step back. The model's suggestion is no step: before the first one, there is no answer. */
+function undo() {
+  if (finished()) return;
+  const step = steps.pop();
+  if (!step) {
+    say("There is nothing left to undo.");
+    return;
+  }
+  for (const question of questionsOf(work())) {
+    if (question.dataset.scheme in step) write(question, step[question.dataset.scheme]);
+  }
+  for (const question of showAsked(work())) step[question.dataset.scheme] = answer(question);
+  steps.restore(step);
+  keep(step, { undo: true });
 }
 
 function choose(key) {
-  const input = [...work().querySelectorAll("input[data-key]")].find((each) => each.dataset.key === key);
-  const question = input?.closest(".question");
+  const pressed = [...work().querySelectorAll("[data-key]")].find((each) => each.dataset.key === key);
+  const question = pressed?.closest(".question");
   if (!question || question.hidden) return false;
-  input.click();
+  if (pressed.matches("button, [type=radio], [type=checkbox]")) pressed.click();
+  else pressed.focus();
   question.scrollIntoView({ block: "nearest" });
   return true;
 }
@@ -68,21 +108,18 @@ function choose(key) {
 
 const actions = {
   next: () => (finished() ? load(address("forth")) : goOn()),
-  back: () => load(address("back")),
-  forth: () => load(address("forth")),
+  back: () => leave("back"),
+  forth: () => leave("forth"),
+  undo,
+  clear: () => finished() || clear(document.activeElement?.closest(".question") ?? latest),
   skip,
+  flag,
   help: () => openDialog($("help")),
   guidelines: toggleGuidelines,
 };
 
 async function goOn() {
-  const open = missing(work());
-  if (open) {
-    complain(open, "Choose an answer, or skip this item.");
-    open.scrollIntoView({ block: "nearest" });
-    open.querySelector("input")?.focus();
-    return;
-  }
+  if (isHindered(hindrance(work()))) return;
   going = true;
   setBusy(true);
   const sent = await drafts.send();
@@ -90,10 +127,45 @@ async function goOn() {
   if (sent && going) await load(address("forth"));
 }
 
+/** Go to another item, unless something stands here that cannot be kept. */
+function leave(way) {
+  const open = finished() ? undefined : questionsOf(work()).find((question) => !question.hidden && problem(question));
+  if (!isHindered(open && [open, problem(open)])) load(address(way));
+}
+
+function isHindered(hindered) {
+  if (!hindered) return false;
+  const [question, sentence] = hindered;
+  complain(question, sentence);
+  question.scrollIntoView({ block: "nearest" });
+  focus(question);
+  return true;
+}
+
 async function skip() {
   if (finished()) return;
-  const skipped = await skipDialog($("skip"), (reason) => post(address("skip"), { annotator: drafts.annotator, reason }));
+  const skipped = await reasonDialog($("skip"), "", (reason) => post(address("skip"), { annotator: drafts.annotator, reason }));
   if (skipped) await load(address("next"));
+}
+
+async function flag() {
+  if (finished()) return;
+  const { flagged } = $("item").dataset;
+  $("flag").querySelector("[data-none]").hidden = flagged === undefined;
+  await reasonDialog($("flag"), flagged ?? "", async (reason) => {
+    const response = await post(address("flag"), { annotator: drafts.annotator, reason });
+    if (response.ok) showFlag(reason);
+    return response;
+  });
+}
+
+function showFlag(reason) {
+  const flagged = reason !== null;
+  if (flagged) $("item").dataset.flagged = reason;
+  else delete $("item").dataset.flagged;
+  $("flagged").hidden = !flagged;
+  $("flagged").querySelector("[data-reason]").textContent = reason ?? "";
+  document.querySelector("[data-action=flag]").ariaPressed = String(flagged);
 }
 
 async function post(url, body) {
@@ -145,16 +217,22 @@ function leaveTo(url) {
 
 /** Make the page that just came ready: bring back what is not saved yet, and hide what is not asked. */
 function begin() {
-  const kept = drafts.of(work().dataset.item);
+  const { item, steps: undoable, answers } = work().dataset;
+  const kept = drafts.of(item);
+  steps.show(item, JSON.parse(undoable), JSON.parse(answers), kept);
+  latest = null;
   const early = questionsOf(work()).filter((question) => touched(question).length); // later than any draft
   for (const question of questionsOf(work())) {
     const name = question.dataset.scheme;
+    questions.begin(question);
     if (early.includes(question)) for (const input of touched(question)) changed(question, input);
     else if (name in kept) write(question, kept[name]);
     else mark(question);
   }
   if (early.length) save(early);
   showAsked(work());
+  showUndo();
+  beginMedia(work());
   inView.reset();
   if (drafts.queue.length) drafts.send();
   else {
@@ -166,10 +244,12 @@ function begin() {
 // ---- What the page says
 
 function showState(state) {
+  if (["saved", "none"].includes(state.kind) && hasProblem()) state = { ...state, kind: "unsaved", why: "problem" };
   const line = $("save-state");
   line.dataset.state = state.kind;
   const text = {
     none: () => "",
+    waiting: () => "Not saved yet…",
     saving: () => "Saving…",
     saved: () => (state.at ? `Saved at ${new Date(state.at).toLocaleTimeString()}` : "Saved"),
     unsaved: () => UNSAVED[state.why],
@@ -185,7 +265,10 @@ const UNSAVED = {
   server: "Not saved: the server has trouble. Kept in this browser, sent again by itself.",
   "signed-out": "Not saved: your session has ended. Kept in this browser until you sign in.",
   refused: "Not saved: see above the questions.",
+  problem: "Not saved: see the question.",
 };
+
+const hasProblem = () => !finished() && questionsOf(work()).some((question) => !question.hidden && problem(question));
 
 async function comeBack() {
   if ((await signIn()) && (await drafts.send()) && going) await load(address("forth"));
@@ -227,6 +310,12 @@ function say(sentence) {
 function setBusy(busy) {
   work().ariaBusy = String(busy);
   for (const button of document.querySelectorAll("button[data-action]")) button.disabled = busy;
+  showUndo();
+}
+
+function showUndo() {
+  const button = document.querySelector("[data-action=undo]");
+  if (button) button.disabled = work().ariaBusy === "true" || !steps.any;
 }
 
 function toggleGuidelines() {
@@ -252,13 +341,19 @@ function stopwatch() {
 
 // ---- Keys and buttons
 
+const KEYS = {
+  Enter: "next", ArrowLeft: "back", ArrowRight: "forth", Delete: "clear",
+  "?": "help", "!": "flag", s: "skip", g: "guidelines", z: "undo",
+};
+
 document.addEventListener("keydown", (event) => {
   const key = pageKey(event);
-  const action = { Enter: "next", ArrowLeft: "back", ArrowRight: "forth", "?": "help", s: "skip", g: "guidelines" }[key];
   if (key === null || work().ariaBusy === "true") return;
-  if (action) {
+  if (KEYS[key]) {
     event.preventDefault();
-    actions[action]();
+    actions[KEYS[key]]();
+  } else if (key === "Escape") {
+    $("item")?.focus({ preventScroll: true });
   } else if (!finished() && key === "a") {
     event.preventDefault();
     take(questionsOf(work()));
@@ -284,7 +379,10 @@ $("keys-on").addEventListener("change", (event) => switchKeys(event.target.check
 switchKeys(keysOn());
 
 addEventListener("popstate", () => load(location.href, { push: false }));
-addEventListener("beforeunload", (event) => { if (drafts.waiting.length && !handedOver) event.preventDefault(); });
+addEventListener("beforeunload", (event) => {
+  if ((drafts.waiting.length || hasProblem()) && !handedOver) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => { if (document.hidden && drafts.waiting.length) drafts.send(); });
 
 if (!finished()) begin();
 else if (drafts.queue.length) drafts.send();

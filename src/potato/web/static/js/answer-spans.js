@@ -97,10 +97,10 @@ class Spans {
     const picked = this.page.picked;
     const under = event.target.matches("[data-cursor]") && picked && this.marked.find((span) => span.start < picked.end && picked.start < span.end);
     const span = row && !row.classList.contains("suggested") ? row.span : under;
-    if (!span) return;
-    event.preventDefault();
+    if (!row && !event.target.matches("[data-cursor]")) return;
+    event.preventDefault(); // it takes one mark away, not the whole answer
     event.stopPropagation();
-    this.#remove(span);
+    if (span) this.#remove(span);
   }
 
   /** Put a label on what is picked; or else on the mark that is chosen, in place of its own. */

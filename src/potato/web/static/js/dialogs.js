@@ -6,12 +6,15 @@ export function openDialog(dialog) {
   return new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
 }
 
-/** Ask for a reason and `send(reason)` it. Resolves to whether the item was skipped. */
-export async function skipDialog(dialog, send) {
+/**
+ * Ask for a reason, which is `given` so far, and `send(reason)` it; a button with `data-none` sends null. Resolves to
+ * whether it was sent.
+ */
+export async function reasonDialog(dialog, given, send) {
   const reason = dialog.querySelector("textarea");
-  reason.value = "";
-  return submitted(dialog, async () => {
-    const response = await send(reason.value);
+  reason.value = given;
+  return submitted(dialog, async (button) => {
+    const response = await send(button && "none" in button.dataset ? null : reason.value);
     if (response.ok) return true;
     throw new Error((await response.json()).error);
   });
@@ -50,7 +53,7 @@ function submitted(dialog, act) {
       event.preventDefault();
       for (const button of buttons) button.disabled = true;
       try {
-        result = await act();
+        result = await act(event.submitter);
         dialog.close();
       } catch (error) {
         problem.textContent = error instanceof TypeError ? "No connection. Nothing is lost; try again." : error.message;

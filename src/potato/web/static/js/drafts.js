@@ -1,10 +1,11 @@
 // Answers on their way to the server. Each stays in this browser until the server says that it is on disk.
 //
-// A draft is {id, item, annotator, answers, elapsed_ms, shown, attempted, refused}. Its id is made once and sent with every
+// A draft is {id, item, annotator, answers, elapsed_ms, shown, undo, attempted, refused}. Its id is made once and sent with every
 // attempt, so that an answer which is sent again after a lost reply lands once. Drafts are sent one after another, in order.
 
 const RETRY_MS = [1000, 2000, 4000, 8000, 15000];
 const ATTEMPT_MS = 20000;
+const PAUSE_MS = 800; // typing that pauses so long is sent
 
 export class Drafts {
   /**
@@ -38,20 +39,24 @@ export class Drafts {
     return Object.assign({}, ...this.queue.filter((draft) => draft.item === item).map((draft) => draft.answers));
   }
 
-  /** Keep the answer and send it. One that was not yet tried is joined by what follows for the same item. */
-  add({ item, answers, elapsed_ms, shown }) {
+  /**
+   * Keep the answer and send it, `later` when there comes no more for a moment. One that was not yet tried is joined by
+   * what follows for the same item.
+   */
+  add({ item, answers, elapsed_ms, shown, undo = false, later = false }) {
     const last = this.queue.at(-1);
     if (last && last.item === item && !last.attempted && !last.refused) {
       Object.assign(last.answers, answers);
       last.elapsed_ms = elapsed_ms;
+      last.undo &&= undo;
       this.#store(last);
     } else {
       const order = `${Date.now()}`.padStart(15, "0");
-      const draft = { key: `${this.prefix}${order}:${newId()}`, id: newId(), item, annotator: this.annotator, answers, elapsed_ms, shown };
+      const draft = { key: `${this.prefix}${order}:${newId()}`, id: newId(), item, annotator: this.annotator, answers, elapsed_ms, shown, undo };
       this.queue.push(draft);
       this.#store(draft);
     }
-    return this.send();
+    return later ? this.#whenQuiet() : this.send();
   }
 
   /** Send what waits. Resolves to true once nothing waits any more, to false when something stands in the way. */
@@ -73,6 +78,13 @@ export class Drafts {
     this.#tell();
   }
 
+  #whenQuiet() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(), PAUSE_MS);
+    if (!this.sending) this.onState({ kind: "waiting" });
+    return Promise.resolve(false);
+  }
+
   async #drain() {
     while (this.waiting.length) {
       const draft = this.waiting[0];
@@ -92,13 +104,13 @@ export class Drafts {
   }
 
   async #post(draft) {
-    const { id: request_id, annotator, answers, elapsed_ms, shown } = draft;
+    const { id: request_id, annotator, answers, elapsed_ms, shown, undo } = draft;
     let response;
     try {
       response = await fetch(this.address(draft.item), {
         method: "POST",
         headers: { "Content-Type": "application/json", Accept: "application/json" },
-        body: JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown }),
+        body: JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown, undo }),
         keepalive: true,
         signal: AbortSignal.timeout(ATTEMPT_MS),
       });

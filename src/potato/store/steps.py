@@ -1,0 +1,54 @@
+"""An annotator's steps with one item, read from the history of their answers, so that each can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from potato.schemes import Answer
+from potato.store.tables import annotation_history as history
+
+UNDO = "undo"
+"""The source of a save that took the last step back."""
+
+Step = dict[str, Answer | None]
+"""The answers that a step changed, as they were before it; None where there was none."""
+
+_HISTORY = (
+    select(history.c.scheme, history.c.value, history.c.source, history.c.request_id, history.c.at)
+    .where(history.c.item == bindparam("of_item"), history.c.user == bindparam("of_user"))
+    .order_by(history.c.seq)
+)
+
+
+def steps(conn: Connection, user: int, item: int) -> list[Step]:
+    """What can be undone, the first step first. A save that undid something is no step, and takes its step away."""
+    found: list[Step] = []
+    current: dict[str, Answer | None] = {}
+    rows = conn.execute(_HISTORY, {"of_item": item, "of_user": user})
+    for (_, _, source), group in groupby(rows, key=lambda row: (row.request_id, row.at, row.source)):
+        saved = {row.scheme: row.value for row in group}
+        if source != UNDO or not _taken_back(found, saved):
+            step = {scheme: current.get(scheme) for scheme in saved if current.get(scheme) != saved[scheme]}
+            found += [step] if step else []
+        current.update(saved)
+    return found
+
+
+def _taken_back(found: list[Step], saved: Mapping[str, Any]) -> bool:
+    """Drop the steps that lead to what an undo restored, newest first: several that were undone may arrive as one."""
+    restored: Step = {}
+    for place in range(len(found) - 1, -1, -1):
+        restored.update(found[place])
+        if _equal(restored, saved):
+            del found[place:]
+            return True
+    return False
+
+
+def _equal(restored: Mapping[str, Any], saved: Mapping[str, Any]) -> bool:
+    names: Iterable[str] = restored.keys() | saved.keys()
+    return all(restored.get(name) == saved.get(name) for name in names)
