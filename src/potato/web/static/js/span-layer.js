@@ -6,6 +6,7 @@ const LEAST_LANES = 1; // so that the first mark does not move the text
 /** Draw `marks` ({start, end, hue, name, short, look}) behind `text`; `look` is "", "suggested", "chosen" or "picked". */
 export function draw(text, marks) {
   const layer = layerOf(text.element);
+  layer.dir = text.isRightToLeft ? "rtl" : "ltr";
   const lanes = laid(marks);
   const depth = Math.max(LEAST_LANES, ...lanes.map((lane) => lane + 1));
   text.element.style.setProperty("--lanes", depth);

@@ -15,9 +15,9 @@ export function places(text) {
   return { point: (unit) => points[unit], unit: (point) => (point < units.length ? units[point].start : text.length) };
 }
 
-/** The words and marks of `text` that one can step through, as [start, end] in UTF-16 units: all that is not space. */
+/** The words of `text` that one can step through, as [start, end] in UTF-16 units: whatever is not space or punctuation. */
 export function words(text) {
-  const found = segments(text, "word").filter(([start, end]) => /\S/.test(text.slice(start, end)));
+  const found = segments(text, "word").filter(([start, end]) => /[^\s\p{P}\p{C}]/u.test(text.slice(start, end)));
   return found.length ? found : [[0, text.length]];
 }
 
