@@ -210,10 +210,11 @@ def learning_curve(points: Sequence[CurvePoint]) -> History | None:
 
 
 def _around(values: Sequence[float]) -> tuple[float, float]:
-    """Round numbers a little below and above the values."""
+    """Round numbers a little below and above the values; a share never goes past 1."""
     step = nice_ceiling(max(max(values) - min(values), 1e-6)) / 4
-    low = math.floor(min(values) / step) * step
-    return low, low + 4 * step * math.ceil(max(max(values) - low, step) / (4 * step))
+    low = max(0.0, math.floor(min(values) / step) * step)
+    high = low + 4 * step * math.ceil(max(max(values) - low, step) / (4 * step))
+    return low, 1.0 if max(values) <= 1 < high else high
 
 
 def _curve_title(point: CurvePoint) -> str:

@@ -135,7 +135,8 @@ def row(run: Run, now: datetime) -> Row:
         )
         for name, score in run.scores.items()
     ]
-    return Row(as_json(run), elapsed_s(run, now), scores, (run.writeback or {}).get("reason"))
+    verdict = (run.writeback or {}).get("reason") if run.curve_of is None else None
+    return Row(as_json(run), elapsed_s(run, now), scores, verdict)
 
 
 def elapsed_s(run: Run, now: datetime) -> float | None:
