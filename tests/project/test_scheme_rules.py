@@ -146,5 +146,5 @@ SPAN = "  - {annotation_type: span, name: who, description: Who?, labels: [perso
 def test_keys_that_act_on_what_the_page_shows(key, more, refused, findings):
     """annotation 23"""
     found = findings(labels(f"[{{name: one, key: '{key}'}}, two]") + more)
-    told = f"error: config.yaml:8: annotation_schemes[0].labels[0].key: the page itself uses the key `'{key}'`; choose another"
-    assert found == ([told] if refused else [])
+    told = f"annotation_schemes[0].labels[0].key: the page itself uses the key `'{key}'`; choose another"
+    assert found == ([f"error: config.yaml:8: {told}"] if refused else [])

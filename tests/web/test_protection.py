@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
@@ -19,13 +17,6 @@ def test_every_answer_forbids_inline_scripts_and_other_hosts(client: TestClient,
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
-
-
-def test_items_with_media_may_show_it_from_other_hosts_and_nothing_else(tmp_path: Path) -> None:
-    with scenes.served(scenes.project(tmp_path, item_properties={"image_key": "image"})) as client:
-        policy = client.get("/").headers["content-security-policy"]
-    assert "img-src 'self' data: http: https:" in policy
-    assert "script-src 'self';" in policy
 
 
 def test_pages_are_not_kept_and_files_are_asked_for_anew(client: TestClient) -> None:
