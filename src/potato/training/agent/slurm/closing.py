@@ -11,7 +11,7 @@ from potato.training.agent.slurm.follower import Follower
 from potato.training.agent.slurm.journal import Journal
 from potato.training.agent.slurm.note import Note
 from potato.training.agent.slurm.scheduler import Scheduler
-from potato.training.agent.slurm.settings import SlurmTiming
+from potato.training.agent.slurm.settings import Monotonic, SlurmTiming
 from potato.training.agent.slurm.verdict import Evidence, Failure
 from potato.training.contract.exits import Exit
 
@@ -30,6 +30,7 @@ class Closing:
         follower: Follower,
         journal: Journal,
         timing: SlurmTiming,
+        clock: Monotonic = time.monotonic,
     ) -> None:
         self._folder = folder
         self._note = note
@@ -37,6 +38,7 @@ class Closing:
         self._follower = follower
         self._journal = journal
         self._timing = timing
+        self._clock = clock
         self._since: Optional[float] = None
         self._state = ""
         self._detail: Optional[Detail] = None
@@ -50,7 +52,7 @@ class Closing:
         """The job is over: SLURM says so, or knows nothing of it (None). Safe to repeat."""
         if self._since is not None and (last is None or last.state.word == self._state):
             return
-        self._since = self._since or time.monotonic()
+        self._since = self._since or self._clock()
         self._state = last.state.word if last is not None else ""
         if self._note.job_id is not None:
             self._detail = self._scheduler.detail(self._note.job_id)
@@ -64,14 +66,15 @@ class Closing:
     def has_settled(self, cancelled: bool) -> bool:
         """Whether nothing more is to be expected of its files."""
         follower = self._follower
-        if follower.is_complete or follower.has_left or not self._ran or follower.start.failed():
+        never_ran = self._state != "" and not self._ran  # of a job that SLURM does not know that cannot be said
+        if follower.is_complete or follower.has_left or never_ran or follower.start.failed():
             return True
         if self._detail is not None and self._detail.exit == verdict.NO_OUTPUT:
             return True
         starts.refresh(self._folder)
         limit = self._timing.settle if verdict.expects_record(self._state, self._detail) else self._timing.settle_killed
         since = max(self._since or 0.0, follower.grown_at)
-        return time.monotonic() - since >= (min(limit, CANCELLED_S) if cancelled else limit)
+        return self._clock() - since >= (min(limit, CANCELLED_S) if cancelled else limit)
 
     def record(self, reason: Optional[str], doom: Optional[Failure], ours: bool) -> Dict[str, Any]:
         """The end record, with everything brought to where the courier looks for it. `reason` is why the keeper ended

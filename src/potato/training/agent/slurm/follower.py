@@ -6,6 +6,7 @@ from typing import Dict, Optional
 
 from potato.training.agent.slurm import starts
 from potato.training.agent.slurm.journal import Journal
+from potato.training.agent.slurm.settings import Monotonic
 from potato.training.agent.slurm.starts import Start
 from potato.training.contract.events import Event, decode
 
@@ -18,17 +19,18 @@ class Follower:
     The worker's final record stays out of the journal until `release`: only the job's end tells whether it counts.
     """
 
-    def __init__(self, folder: str, journal: Journal, every_s: float) -> None:
+    def __init__(self, folder: str, journal: Journal, every_s: float, clock: Monotonic = time.monotonic) -> None:
         self._folder = folder
         self._journal = journal
         self._every_s = every_s
+        self._clock = clock
         self._errors = os.path.join(folder, "stderr.log")
         self._due = 0.0
         self._left = 0
         self._record = b""
         self._complete = False
-        self.start = Start(folder, journal.start)
-        self.begun_at = self.grown_at = time.monotonic()
+        self.start = Start(folder, journal.start, clock)
+        self.begun_at = self.grown_at = self._clock()
         """When the newest start was seen first, and when anything new was seen last."""
         self.speaks = journal.taken > 0
         """Whether the worker of the newest start has said a word."""
@@ -41,7 +43,7 @@ class Follower:
 
     def look(self, at_once: bool = False) -> None:
         """Take over what is new, not more often than is sensible."""
-        if not at_once and time.monotonic() < self._due:
+        if not at_once and self._clock() < self._due:
             return
         newest = starts.newest(self._folder)
         if newest > self.start.number:
@@ -50,7 +52,7 @@ class Follower:
             self._copy_output()
             self._copy_events()
             self._complete = self._complete or self._find_all()
-        self._due = time.monotonic() + self._every_s
+        self._due = self._clock() + self._every_s
 
     def leave(self) -> None:
         """The job is to be started again: nothing more of the present start is taken, unless it comes to a whole
@@ -79,11 +81,11 @@ class Follower:
         self._record = b""
 
     def _begin(self, number: int) -> None:
-        self.start = Start(self._folder, number)
+        self.start = Start(self._folder, number, self._clock)
         self._clear()
         self.speaks = False
         self._journal.begin(number, _size(self._errors))
-        self.begun_at = self.grown_at = time.monotonic()
+        self.begun_at = self.grown_at = self._clock()
 
     def _clear(self) -> None:
         self.final, self._record, self.artifacts, self._complete = None, b"", {}, False
@@ -104,7 +106,7 @@ class Follower:
         else:
             self._journal.copy(data[:taken])
         if taken or self.final is not None:
-            self.speaks, self.grown_at = True, time.monotonic()
+            self.speaks, self.grown_at = True, self._clock()
 
     def _hold_back(self, data: bytes) -> None:
         """What comes of a start that was left waits for its success."""
@@ -127,7 +129,7 @@ class Follower:
         if data:
             with open(self._errors, "ab") as file:
                 file.write(data)
-            self.grown_at = time.monotonic()
+            self.grown_at = self._clock()
 
     def _find_all(self) -> bool:
         if self.final is None or self.start.exit_code() is None:

@@ -6,7 +6,7 @@ from typing import Optional
 from potato.training.agent.slurm.answers import Answer
 from potato.training.agent.slurm.journal import Journal
 from potato.training.agent.slurm.scheduler import Scheduler
-from potato.training.agent.slurm.settings import SlurmTiming
+from potato.training.agent.slurm.settings import Monotonic, SlurmTiming
 
 
 class Inquiry:
@@ -15,11 +15,19 @@ class Inquiry:
     "Not there" and "no answer" are counted from one answer that says otherwise to the next.
     """
 
-    def __init__(self, scheduler: Scheduler, journal: Journal, poll_s: float, timing: SlurmTiming) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        poll_s: float,
+        timing: SlurmTiming,
+        clock: Monotonic = time.monotonic,
+    ) -> None:
         self._scheduler = scheduler
         self._journal = journal
         self._poll_s = poll_s
         self._timing = timing
+        self._clock = clock
         self._due = 0.0
         self._pause = poll_s
         self._say_at = timing.unsaid
@@ -31,12 +39,12 @@ class Inquiry:
 
     def is_due(self) -> bool:
         """Whether it is time to ask."""
-        return time.monotonic() >= self._due
+        return self._clock() >= self._due
 
     def hasten(self, delay_s: float = 0.0) -> None:
         """Ask within `delay_s`, unless SLURM does not answer."""
         if self._silent_since is None:
-            self._due = min(self._due, time.monotonic() + delay_s)
+            self._due = min(self._due, self._clock() + delay_s)
 
     def ask(self, shown: bool) -> Answer:
         """Ask. A long silence becomes the run's step where `shown`, else only a line of its log."""
@@ -45,7 +53,7 @@ class Inquiry:
             self._note_silence(answer.words, shown)
         else:
             self._note_answer(bool(answer.jobs))
-        self._due = time.monotonic() + self._pause
+        self._due = self._clock() + self._pause
         return answer
 
     def forget(self) -> None:
@@ -55,18 +63,18 @@ class Inquiry:
     @property
     def silent_s(self) -> float:
         """For how long SLURM has not answered."""
-        return 0.0 if self._silent_since is None else time.monotonic() - self._silent_since
+        return 0.0 if self._silent_since is None else self._clock() - self._silent_since
 
     @property
     def gone(self) -> bool:
         """Whether SLURM has said "not there" often and long enough."""
         if self._missing_since is None or self._missed < self._timing.gone_rounds:
             return False
-        return time.monotonic() - self._missing_since >= self._timing.gone
+        return self._clock() - self._missing_since >= self._timing.gone
 
     def _note_silence(self, words: str, shown: bool) -> None:
         if self._silent_since is None:
-            self._silent_since = time.monotonic()
+            self._silent_since = self._clock()
         self._pause = min(max(self._timing.longest_pause, self._poll_s), self._pause * 1.5)
         if self.silent_s >= self._say_at:
             text = "SLURM has not answered for %s: %s" % (_age(self.silent_s), words)
@@ -85,7 +93,7 @@ class Inquiry:
             self.forget()
         else:
             self._missed += 1
-            self._missing_since = self._missing_since or time.monotonic()
+            self._missing_since = self._missing_since or self._clock()
 
 
 def _age(seconds: float) -> str:

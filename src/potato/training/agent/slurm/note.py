@@ -22,7 +22,7 @@ class Note:
     boot: str = ""
     """When the controller was started that was asked to take the job; empty where it did not say."""
     ran: bool = False
-    """Whether the job was ever seen running."""
+    """Whether the job is known to have run, by its state or by the nodes that it had."""
 
     def write(self, folder: str) -> None:
         """Put it on disk."""

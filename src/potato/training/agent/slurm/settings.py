@@ -4,7 +4,7 @@ import json
 import math
 import re
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 FLAGS = {
     "partition": "--partition",
@@ -27,6 +27,10 @@ _REFUSED = re.compile(r"(--(array|wait|wrap|test-only|help|usage|version)(=.*)?|
 """Flags with which `sbatch` does not submit one job and leave."""
 _CLUSTERS = re.compile(r"(?:--clusters?=|-M=?)(.+)")
 _GPUS = re.compile(r"--(gres|gpus|gpus-per-[a-z]+|tres-per-[a-z]+)(=.*)?|-G.*")
+
+
+Monotonic = Callable[[], float]
+"""A clock that only ever goes on, in seconds."""
 
 
 class SettingsError(Exception):

@@ -8,6 +8,7 @@ import os
 import time
 from typing import Dict, Optional
 
+from potato.training.agent.slurm.settings import Monotonic
 from potato.training.contract.events import Event
 from potato.training.contract.files import sha256_file
 
@@ -24,13 +25,15 @@ _LONGEST = 2000
 class Start:
     """The folder of one start."""
 
-    def __init__(self, folder: str, number: int) -> None:
+    def __init__(self, folder: str, number: int, clock: Monotonic = time.monotonic) -> None:
         self._folder = folder
+        self._clock = clock
         self.number = number
         self.path = os.path.join(folder, "%s%d" % (PREFIX, number))
         self.events = os.path.join(self.path, "events.jsonl")
         self.stderr = os.path.join(self.path, "stderr.log")
-        self._checked = (-CHECK_S, False)
+        self._check_at = 0.0
+        self._is_whole = False
 
     def exit_code(self) -> Optional[int]:
         """What the worker left as its last act."""
@@ -56,10 +59,10 @@ class Start:
                 return False
         except OSError:
             return False
-        at, whole = self._checked
-        if not whole and time.monotonic() - at >= CHECK_S:  # a large file is not read again and again
-            self._checked = (time.monotonic(), sha256_file(path) == result.fields.get("predictions_sha256"))
-        return self._checked[1]
+        if not self._is_whole and self._clock() >= self._check_at:  # a large file is not read again and again
+            self._check_at = self._clock() + CHECK_S
+            self._is_whole = sha256_file(path) == result.fields.get("predictions_sha256")
+        return self._is_whole
 
     def lacks(self, artifacts: Dict[str, int]) -> Optional[str]:
         """A model file of those named, with their bytes, that is not whole here."""

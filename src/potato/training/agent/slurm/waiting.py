@@ -5,7 +5,7 @@ from typing import Optional
 
 from potato.training.agent.slurm import states
 from potato.training.agent.slurm.answers import Listed
-from potato.training.agent.slurm.settings import SlurmTiming
+from potato.training.agent.slurm.settings import Monotonic, SlurmTiming
 from potato.training.agent.slurm.states import Kind
 from potato.training.agent.slurm.verdict import Failure, never_starts
 
@@ -28,8 +28,9 @@ def text(job: Listed) -> str:
 class Waiting:
     """How long a job has waited for what does not come by itself."""
 
-    def __init__(self, timing: SlurmTiming) -> None:
+    def __init__(self, timing: SlurmTiming, clock: Monotonic = time.monotonic) -> None:
         self._timing = timing
+        self._clock = clock
         self._vain = ""
         self._since = 0.0
 
@@ -39,8 +40,8 @@ class Waiting:
         held = job.state.kind in WAITS and states.held(job.state, job.reason)
         vain = "never" if never is not None else "held" if held else ""
         if vain != self._vain:
-            self._vain, self._since = vain, time.monotonic()
-        waited = time.monotonic() - self._since
+            self._vain, self._since = vain, self._clock()
+        waited = self._clock() - self._since
         if never is not None and waited >= self._timing.never:
             return never_starts(job.number, never, job.reason)
         if not held or waited < self._timing.held:

@@ -17,7 +17,7 @@ from potato.training.agent.slurm.journal import Journal
 from potato.training.agent.slurm.note import Note
 from potato.training.agent.slurm.scheduler import Scheduler
 from potato.training.agent.slurm.script import script
-from potato.training.agent.slurm.settings import SlurmSettings
+from potato.training.agent.slurm.settings import Monotonic, SlurmSettings
 from potato.training.agent.slurm.states import Kind
 from potato.training.agent.slurm.submission import MOST, Submission, lacks
 from potato.training.agent.slurm.verdict import Failure
@@ -44,12 +44,14 @@ class SlurmWorker:
         python: str,
         env: Mapping[str, str],
         settings: SlurmSettings,
+        clock: Monotonic = time.monotonic,
     ) -> None:
         self._workdir = folder.workdir
         self._path = attempt.path
         self._spec = spec
         self._settings = settings
         self._timing = settings.timing
+        self._clock = clock
         self._python = settings.job_python or python
         self._env = commands.environment(env, code.root())
         self._last: Optional[Listed] = None
@@ -113,17 +115,17 @@ class SlurmWorker:
         return os.path.join(self._path, "job.sh")
 
     def _open(self, found: Note) -> None:
-        path, timing = self._path, self._timing
+        path, timing, clock = self._path, self._timing, self._clock
         self._note = found
         self._journal = Journal(os.path.join(path, "events.jsonl"))
-        self._follower = Follower(path, self._journal, timing.follow)
+        self._follower = Follower(path, self._journal, timing.follow, clock)
         cluster = found.cluster or self._settings.clusters
         self._scheduler = Scheduler(found.token, self._env, timing, self._follower.look, cluster)
-        self._inquiry = Inquiry(self._scheduler, self._journal, self._settings.poll_interval_s, timing)
+        self._inquiry = Inquiry(self._scheduler, self._journal, self._settings.poll_interval_s, timing, clock)
         self._submission = Submission(path, found, self._scheduler, self._journal, self._settings)
         self._ending = Ending(self._scheduler)
-        self._waiting = Waiting(timing)
-        self._closing = Closing(path, found, self._scheduler, self._follower, self._journal, timing)
+        self._waiting = Waiting(timing, clock)
+        self._closing = Closing(path, found, self._scheduler, self._follower, self._journal, timing, clock)
 
     def _hasten(self) -> None:
         """The files tell first that the job began or is done."""
@@ -175,7 +177,7 @@ class SlurmWorker:
         kind = job.state.kind
         self._say(job)
         self._last = job
-        if kind in (Kind.RUNNING, Kind.ENDING) and not self._note.ran:
+        if (kind in (Kind.RUNNING, Kind.ENDING) or (kind is Kind.ENDED and job.nodes)) and not self._note.ran:
             self._note.ran = True
             self._note.write(self._path)
         if kind in waiting.WAITS:
@@ -200,7 +202,7 @@ class SlurmWorker:
     @property
     def _lingers(self) -> bool:
         """Whether the worker has long done its work."""
-        quiet = time.monotonic() - self._follower.grown_at
+        quiet = self._clock() - self._follower.grown_at
         return self._follower.has_succeeded and quiet > self._timing.finished
 
     def _say(self, job: Listed) -> None:
@@ -221,7 +223,7 @@ class SlurmWorker:
         follower = self._follower
         if not started or started != follower.start.number or follower.has_left or follower.has_succeeded:
             return
-        if time.monotonic() - follower.begun_at < SURE_S:
+        if self._clock() - follower.begun_at < SURE_S:
             self._inquiry.hasten(self._timing.soon)
             return
         follower.leave()
@@ -232,7 +234,7 @@ class SlurmWorker:
         follower = self._follower
         if follower.is_complete:
             self._inquiry.hasten(self._timing.soon)
-        quiet = follower.is_complete or time.monotonic() - follower.grown_at >= self._timing.gone
+        quiet = follower.is_complete or self._clock() - follower.grown_at >= self._timing.gone
         if not self._inquiry.gone or not quiet:
             return
         forgotten = not follower.is_complete and not self._closing.began and not self._ending.asked
