@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lab import wait_for
 from slurm_cluster import Cluster
-from slurm_scene import FAST, Login, Submitted, only_in_full
+from slurm_scene import FAST, Login, Submitted
 
 FAULTS = int(os.environ.get("POTATO_FAULTS", "40"))
 
@@ -39,7 +41,6 @@ def test_a_controller_that_stands_still_during_the_submission(login: Login, clus
     assert len([name for _, name, *_ in cluster.jobs("all") if one.run_id in name]) == 1
 
 
-@only_in_full
 def test_a_controller_that_is_dead_during_the_submission(login: Login, cluster: Cluster) -> None:
     cluster.kill("slurmctld")
     one = login.submit()
@@ -82,3 +83,57 @@ def test_a_controller_that_is_killed_at_any_instant_of_a_run(login: Login, clust
     cluster.start_controller()
     assert one.ended(120)["exit_code"] == 0, one.log()
     assert one.results() == ["success"]
+
+
+def as_the_agent_leaves_it(one: Submitted) -> None:
+    """The agent leaves the attempt's folder, without the bundle."""
+
+
+def without_all_but_the_model(one: Submitted) -> None:
+    """A server that leaves model files there removes everything else."""
+    for path in one.folder.iterdir():
+        if path.name != "artifacts":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def without_a_trace(one: Submitted) -> None:
+    """A server that has brought all home removes the folder."""
+    shutil.rmtree(one.folder.parent)
+
+
+def test_a_job_that_is_started_again_after_the_end_of_its_run_does_nothing(
+    login: Login, cluster: Cluster, tmp_path: Path
+) -> None:
+    """A controller that was killed goes on from what it wrote last: a job that has ended since begins anew, and nobody
+    looks after it any more."""
+    ways = (as_the_agent_leaves_it, without_all_but_the_model, without_a_trace)
+    runs = [login.submit({"sbatch_args": ["--begin=now+15"]}) for _ in ways]
+    numbers = [one.job_id() for one in runs]
+    state = cluster.folder / "state"
+    wait_for(lambda: all(one.run_id.encode() in (state / "job_state").read_bytes() for one in runs))
+    shutil.copytree(state, tmp_path / "before")
+    for number in numbers:
+        assert cluster.job(number)["JobState"] == "PENDING"
+        cluster.run("scontrol", "update", f"jobid={number}", "StartTime=now")
+    for one, leave in zip(runs, ways, strict=True):
+        assert one.ended()["exit_code"] == 0, one.log()
+        one.close()
+        leave(one)
+    left = [tree(one.folder) for one in runs]
+    ended = [cluster.job(number)["EndTime"] for number in numbers]
+    cluster.kill("slurmctld")
+    shutil.rmtree(state)
+    shutil.copytree(tmp_path / "before", state)
+    cluster.start_controller()
+    wait_for(cluster.answers, 60)
+    for number, before in zip(numbers, ended, strict=True):
+        wait_for(lambda number=number: cluster.job(number)["JobState"] in ("COMPLETED", "FAILED"), 60)
+        assert cluster.job(number)["StartTime"] > before, "it was started again"
+    assert [tree(one.folder) for one in runs] == left
+    assert "the run is over" in (runs[0].folder / "slurm.out").read_text("utf-8")
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """What lies in a folder, SLURM's own output apart."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "slurm.out")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}

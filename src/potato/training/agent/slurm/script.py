@@ -47,10 +47,13 @@ def script(
 
 
 def _guard(folder: str) -> List[str]:
-    """Leave at once where the run is over, or another job of the same run was first."""
+    """Leave at once where the run is over, or another job of the same run was first. A controller that crashed goes on
+    from what it wrote last, and may start a job again long after its keeper has left; of the run's folder there may be
+    the model alone by then."""
     return [
         "potato_folder=%s" % shlex.quote(folder),
-        'if [ -e "$potato_folder/cancel" ] || [ -e "$potato_folder/ended.json" ]; then',
+        'if [ -e "$potato_folder/cancel" ] || [ -e "$potato_folder/ended.json" ] || '
+        '[ ! -e "$potato_folder/spec.json" ]; then',
         '    echo "the run is over"; exit 0',
         "fi",
         '(set -C; echo "$SLURM_JOB_ID" >"$potato_folder/%s") 2>/dev/null' % OWNER,
