@@ -14,10 +14,11 @@ from potato import __version__
 from potato.admin.routes import router as admin_router
 from potato.annotate.routes import router as annotate_router
 from potato.project import Project
-from potato.store import Database, Writer, facts, predictions
+from potato.store import Database, Writer, facts, predictions, runs
 from potato.store.clock import Clock, utc_now
 from potato.tasks import TaskRunner
 from potato.training.runs.notifier import Notifier
+from potato.training.webhooks.announcer import Announcer
 from potato.web import errors, health
 from potato.web.protection import BodyLimit, SecurityHeaders
 from potato.web.render import HERE
@@ -115,6 +116,8 @@ def _keep_to_the_project(project: Project, database: Database) -> None:
     """Let the project file win: what left `writeback.schemas` while the server was down is shown no longer."""
     with database.write() as connection:
         withdrawn = predictions.keep_live(connection, project.config.model_training.writeback.schemas)
+        for scheme, run_id in withdrawn.items():
+            Announcer.of(project).withdrawn(connection, runs.get_or_raise(connection, run_id), [scheme], None)
     for scheme, run_id in withdrawn.items():
         _log.warning("'%s' is not in writeback.schemas: run %s's suggestions are no longer shown", scheme, run_id)
 

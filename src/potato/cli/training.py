@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
     group.command("check")(check)
     group.command("register")(register_backend)
     group.command("push")(push)
+    group.command("webhooks")(webhooks)
     group.command("agent", context_settings=_AS_GIVEN, add_help_option=False)(agent)
     app.add_typer(group, name="training")
 
@@ -70,6 +71,29 @@ def push(
     with opened(config) as (project, database):
         done = push_now(project, database, run, repo, public, scheme, typer.echo)
     typer.echo(f"Published: {done.url}, commit {done.revision} ({'public' if done.public else 'private'}).")
+
+
+def webhooks(
+    config: Annotated[Path, typer.Argument(help="The project file.")],
+    test: Annotated[int | None, typer.Option(metavar="NUMBER", help="Send a test event to this one, now.")] = None,
+) -> None:
+    """List the project's webhooks with what they were told last, or try one. Exit code 1: it did not take the test."""
+    from potato.cli.stores import opened
+    from potato.store import deliveries
+    from potato.training.webhooks.hooks import hook_of, hooks_of
+    from potato.training.webhooks.trying import try_now
+
+    with opened(config) as (project, database):
+        if test is not None:
+            outcome = try_now(project, hook_of(project, test))
+            typer.echo(outcome.error or f"it answered {outcome.status}")
+            raise typer.Exit(0 if outcome.error is None else 1)
+        for hook in hooks_of(project):
+            typer.echo(f"{hook.number}: {hook.address}, {'signed' if hook.is_signed else 'not signed'}")
+            with database.read() as connection:
+                for entry in deliveries.latest(connection, hook.key, 10):
+                    told = entry.error or (f"it answered {entry.status}" if entry.status else "")
+                    typer.echo(f"   {entry.at}  {entry.event}  {entry.state.value}  {told}".rstrip())
 
 
 def _report(backend: str, config: Path, trainer: str | None) -> CheckReport:

@@ -25,6 +25,7 @@ def broken_rules(config: ProjectFile) -> list[Problem]:
             broken_schemes(config.annotation_schemes, _media_keys(config)),
             broken_retraining(config),
             _login(config),
+            _webhooks(config),
         )
     )
 
@@ -61,6 +62,17 @@ def _scheme_references(config: ProjectFile) -> Iterator[Problem]:
     training = config.model_training
     yield from _unknown((_TRAINING, "writeback", "schemas"), training.writeback.schemas, names)
     yield from _unknown((_TRAINING, "auto_retrain", "schemas"), training.auto_retrain.schemas, names)
+
+
+def _webhooks(config: ProjectFile) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for place, hook in enumerate(config.model_training.webhooks):
+        path: KeyPath = (_TRAINING, "webhooks", place)
+        if hook.secret is not None and hook.secret_env is not None:
+            yield Problem((*path, "secret_env"), "stands beside `secret`; leave one of them out")
+        if hook.url and hook.url in seen:
+            yield Problem((*path, "url"), "is listed above already; put its events together")
+        seen.add(hook.url)
 
 
 def _unknown(path: KeyPath, wanted: Iterable[str], names: Collection[str]) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from potato.model import Model, Text
 from potato.project.backends import Backend, BackendName
+from potato.project.webhooks import EventName
 from potato.project.wording import quoted
 
 
@@ -83,10 +84,12 @@ class Webhook(Model):
 
     url: Annotated[str, AfterValidator(_web_address)]
     """Where the event is sent by POST."""
-    events: list[Text] = []
+    events: list[EventName] = []
     """The events to send; all when empty."""
     secret: SecretStr | None = None
     """The key of the signature header."""
+    secret_env: Text | None = None
+    """The environment variable that holds this key, so that it need not stand in the project file."""
 
 
 class ModelTraining(Model):

@@ -29,5 +29,10 @@ def open_supervisor(
     from potato.training.runs.records import Records
     from potato.training.runs.supervisor import Supervisor
     from potato.training.runs.timing import Timing
+    from potato.training.webhooks.announcer import Announcer
+    from potato.training.webhooks.post import Post
 
-    return Supervisor(project, Records(database, writer, notifier, clock), tasks, timing or Timing())
+    timing = timing or Timing()
+    post = Post(project, database, writer, clock, timing.post)
+    records = Records(database, writer, notifier, clock, Announcer.of(project, clock), post.wake)
+    return Supervisor(project, records, tasks, timing, post=post)

@@ -167,8 +167,9 @@ class Course:
             if rows.get_or_raise(connection, self._run.run_id).cancel_requested_at is not None:
                 raise RunCancelled  # at the last instant; nothing of it is shown
             passed = {name: entry["written"] for name, entry in judged["writeback"]["by_scheme"].items()}
+            before = predictions.live(connection)
             predictions.set_live(connection, self._run.run_id, judged["live"], now, passed)
-            return rows.transition(
+            run = self._records.change(
                 connection,
                 self._run.run_id,
                 State.SUCCESS,
@@ -178,6 +179,9 @@ class Course:
                 writeback=judged["writeback"],
                 warnings=[*self._run.warnings, *judged["warnings"], *notes(journal.outcome)],
             )
+            replaced = {name: before[name] for name in judged["live"] if name in before}
+            self._records.announcer.shown(connection, run, replaced)
+            return run
 
         self._run = self._records.write(self._run.run_id, finish)
 

@@ -10,6 +10,7 @@ from potato.store import runs as rows
 from potato.store.clock import Clock, to_text
 from potato.store.runs import Run, State
 from potato.training.runs.notifier import Notifier
+from potato.training.webhooks.announcer import SILENT, Announcer
 
 T = TypeVar("T")
 
@@ -17,11 +18,21 @@ T = TypeVar("T")
 class Records:
     """Reads and writes runs. A write returns once it is on disk; then the run's topics are published."""
 
-    def __init__(self, database: Database, writer: Writer, notifier: Notifier, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        writer: Writer,
+        notifier: Notifier,
+        clock: Clock,
+        announcer: Announcer = SILENT,
+        on_write: Callable[[], None] = lambda: None,
+    ) -> None:
         self.database = database
         self.notifier = notifier
         self.clock = clock
+        self.announcer = announcer
         self._writer = writer
+        self._on_write = on_write
 
     def now(self) -> str:
         """The present time as the store has it."""
@@ -45,6 +56,7 @@ class Records:
         """Run `function` as one transaction, then publish the run, and the list of runs where `listed`."""
         answer = self._writer.call(function)
         self.publish(run_id, listed)
+        self._on_write()
         return answer
 
     def publish(self, run_id: str, listed: bool = True) -> None:
@@ -55,7 +67,28 @@ class Records:
 
     def transition(self, run_id: str, to: State, **fields: Any) -> Run:
         """Bring the run into a state, with fields. Raises `NotAllowed`."""
-        return self.write(run_id, lambda connection: rows.transition(connection, run_id, to, **fields))
+        return self.write(run_id, lambda connection: self.change(connection, run_id, to, **fields))
+
+    def change(self, connection: Connection, run_id: str, to: State, **fields: Any) -> Run:
+        """`transition` within a transaction; whoever wants to be told of it will be. Raises `NotAllowed`."""
+        before = rows.get_or_raise(connection, run_id).state
+        run = rows.transition(connection, run_id, to, **fields)
+        if run.state is not before:
+            self.announcer.run(connection, run)
+        return run
+
+    def add(self, new: Run, beside: Callable[[Connection, Run], None] | None = None) -> Run:
+        """Record a new run, and do `beside` just before, in the same transaction; where that raises, there is no run.
+        Whoever wants to be told of it will be."""
+
+        def add(connection: Connection) -> Run:
+            if beside is not None:
+                beside(connection, new)
+            run = rows.add(connection, new)
+            self.announcer.run(connection, run)
+            return run
+
+        return self.write(new.run_id, add)
 
     def amend(self, run_id: str, **fields: Any) -> None:
         """Write fields other than the state."""

@@ -34,6 +34,8 @@ from potato.training.runs.records import Records
 from potato.training.runs.request import Order, RunRequest, resolve
 from potato.training.runs.timing import Timing
 from potato.training.runs.waiting import WaitForAgents
+from potato.training.webhooks.hooks import hook_of
+from potato.training.webhooks.post import Post
 
 _log = logging.getLogger("potato.runs")
 
@@ -75,6 +77,7 @@ class Supervisor:
         timing: Timing,
         backends: Mapping[str, Backend] | None = None,
         new_suffix: Callable[[], str] = lambda: secrets.token_hex(3),
+        post: Post | None = None,
     ) -> None:
         self.project = project
         self.records = records
@@ -88,11 +91,14 @@ class Supervisor:
         self._waiting = WaitForAgents(project, self.desk, records)
         self._copies = Copies(project, records, self.backend)
         self._pushes = Pushes(project, records)
+        self._post = post
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self) -> None:
         """Begin to see runs through."""
         self._pushes.recover()
+        if self._post is not None:
+            self._post.start()
         self._thread.start()
 
     def close(self) -> None:
@@ -101,6 +107,8 @@ class Supervisor:
         self._thread.join()
         self._copies.close()
         self._pushes.close()
+        if self._post is not None:
+            self._post.close()
         for backend in self._backends.values():
             backend.close()
 
@@ -117,7 +125,7 @@ class Supervisor:
         if request.curve_of is None:
             self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
         new = self._new_run(request, order)
-        run = self.records.write(new.run_id, lambda connection: rows.add(connection, new))
+        run = self.records.add(new)
         self._pulse.wake()
         return run
 
@@ -139,10 +147,18 @@ class Supervisor:
         Raises `UnknownRun`."""
 
         def withdraw(connection: Connection) -> int:
-            rows.get_or_raise(connection, run_id)
-            return predictions.withdraw(connection, run_id)
+            run = rows.get_or_raise(connection, run_id)
+            shown = predictions.withdraw(connection, run_id)
+            if run.live:
+                self.records.announcer.withdrawn(connection, run, run.live, shown)
+            return shown
 
         return self.records.write(run_id, withdraw)
+
+    def try_webhook(self, number: int) -> str:
+        """Send a test event to the project's webhook of that number; the delivery's id. Raises `UnknownWebhook`."""
+        hook = hook_of(self.project, number)
+        return self.records.write("", lambda connection: self.records.announcer.test(connection, hook), listed=False)
 
     def copy_again(self, run_id: str) -> Run:
         """Copy a model home whose copy broke off, in the background. Raises `UnknownRun`, `NothingToCopy`,
@@ -231,7 +247,7 @@ class Supervisor:
             raise RunIsOver(f"Run {run_id} is over already: {run.state.value}")
         now = self.records.now()
         if run.state is State.QUEUED:
-            return rows.transition(
+            return self.records.change(
                 connection, run_id, State.CANCELLED, step="", cancel_requested_at=now, finished_at=now
             )
         rows.amend(connection, run_id, cancel_requested_at=now, step="stopping")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from potato.training.ssh.timing import SshTiming
+from potato.training.webhooks.post import PostTiming
 
 
 @dataclass(frozen=True)
@@ -23,3 +24,5 @@ class Timing:
     """How long counting labels may hold up the answer to a request for a run; the bundle counts again."""
     ssh: SshTiming = field(default_factory=SshTiming)
     """Those of runs on machines that the server logs in to."""
+    post: PostTiming = field(default_factory=PostTiming)
+    """Those of webhooks."""

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from potato.store import Connection
 from potato.store import runs as stored
-from potato.training.web import curve, judging_pages, publishing, use, views
+from potato.training.web import curve, judging_pages, publishing, use, views, webhooks
 from potato.training.web.answers import RunId
 from potato.web.auth import AdminDep
 from potato.web.render import render, url
@@ -25,7 +25,8 @@ async def training_page(request: Request, site: SiteDep, admin: AdminDep, before
     """Where runs are started, watched and compared. `before` asks for the runs older than one."""
 
     def look(connection: Connection) -> dict[str, Any]:
-        return views.training_page(connection, site.project, site.clock(), before)
+        shown = views.training_page(connection, site.project, site.clock(), before)
+        return {**shown, "webhooks": webhooks.section(connection, site.project)}
 
     context = await site.read(look)
     return render(

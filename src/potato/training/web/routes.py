@@ -15,6 +15,7 @@ from potato.training.web import (
     publishing,
     reviews,
     runs,
+    webhooks,
 )
 
 PREFIX = "/admin/training"
@@ -22,7 +23,7 @@ PREFIX = "/admin/training"
 api = APIRouter()
 """The API alone: what the OpenAPI document covers."""
 
-for _part in (runs, catalogue, files, publishing, judging, reviews):
+for _part in (runs, catalogue, files, publishing, webhooks, judging, reviews):
     api.include_router(_part.router, prefix=f"{PREFIX}/api")
 api.include_router(agents.router, prefix=agents.PREFIX)
 

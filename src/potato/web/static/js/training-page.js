@@ -5,6 +5,7 @@ import { base, call } from "./training-api.js";
 import { runForm } from "./training-form.js";
 import { LiveRun } from "./training-live.js";
 import { refreshParts } from "./training-parts.js";
+import { webhooks } from "./training-webhooks.js";
 
 const POLL_MS = 4000;
 
@@ -63,6 +64,7 @@ document.addEventListener("visibilitychange", () => {
 
 runForm(form, refreshParts);
 actions(document.querySelector("[data-said]"), refreshParts);
+webhooks(document.querySelector("[data-said]"), refreshParts);
 follow();
 listen();
 document.documentElement.dataset.ready = "";

@@ -1,0 +1,1 @@
+"""Telling other programs of runs and pre-labels: what is told, to whom, and seeing that it arrives."""
