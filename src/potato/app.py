@@ -12,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 
 from potato import __version__
 from potato.admin.routes import router as admin_router
+from potato.annotate.entering import router as entering_router
 from potato.annotate.routes import router as annotate_router
 from potato.project import Project
 from potato.store import Database, Writer, facts, predictions, runs
@@ -68,6 +69,7 @@ def create_app(
 def _mount(app: FastAPI, project: Project) -> None:
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.include_router(health.router)
+    app.include_router(entering_router)
     app.include_router(annotate_router)
     app.include_router(admin_router)
     if project.config.model_training.enabled:

@@ -185,9 +185,9 @@ CASES = {
         BASE + "model_training:\n  splits: {train: 0.7, val: 0.2, test: 0.2}\n",
         ["10: model_training.splits: train, val and test must add up to 1, not to 1.1"],
     ),
-    "a login that is not built": (
-        BASE + "login: {type: password}\n",
-        ["9: login.type: this version signs annotators in by `name` only, not by `password`"],
+    "a proxy that is no address": (
+        BASE + "login: {type: header, trusted_proxies: [proxy.example.org]}\n",
+        ["9: login.trusted_proxies: is no address or network: proxy.example.org"],
     ),
     "an environment variable's name": (
         training(SSH, "      env: {A-B: 1}"),

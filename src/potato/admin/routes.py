@@ -10,22 +10,29 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from potato.admin.item import item_view, media_file
 from potato.admin.measuring import AgreementGauge
 from potato.admin.overview import overview
+from potato.admin.users import router as users_router
+from potato.errors import PotatoError
 from potato.store import items
 from potato.store.items import UnknownItem
-from potato.web.auth import AdminDep, WrongAdminKey, admin_of, check_key, check_origin, sign_in_admin
+from potato.store.users import clean_name
+from potato.web.auth import AdminDep, check_key, check_origin, sign_in_account, sign_in_admin, verified_admin
 from potato.web.errors import wants_page
+from potato.web.login import check_password
 from potato.web.render import go, render
 from potato.web.site import SiteDep
 
 router = APIRouter(include_in_schema=False)
+router.include_router(users_router)
 
 ANNOTATORS_SHOWN = 500
+
+Field = Annotated[str, Form(max_length=1000)]
 
 
 @router.get("/admin", name="admin_overview")
 async def show_overview(request: Request, site: SiteDep, after: str = "") -> Response:
     """How the project stands; without admin rights, the way in."""
-    if admin_of(request) is None:
+    if await verified_admin(request) is None:
         return render(request, "admin/sign_in.html", problem=None)
     shown = await site.read(lambda connection: overview(connection, site.project, after, ANNOTATORS_SHOWN))
     return render(request, "admin/overview.html", here="overview", overview=shown)
@@ -64,17 +71,21 @@ async def item_media(site: SiteDep, _admin: AdminDep, seq: int, kind: str) -> Re
 
 
 @router.post("/admin/sign-in", name="admin_sign_in")
-async def enter(request: Request, site: SiteDep, key: Annotated[str, Form(max_length=1000)] = "") -> Response:
-    """Take the admin key and open a session."""
+async def enter(request: Request, site: SiteDep, key: Field = "", name: Field = "", password: Field = "") -> Response:
+    """Take the admin key, or an admin's name and password, and open a session."""
     check_origin(request, strict=False)
+    response = go(request, "admin_overview") if wants_page(request) else JSONResponse({"admin": True})
     try:
-        check_key(site, key.strip())
-    except WrongAdminKey as wrong:
+        if name:
+            sign_in_account(request, response, await check_password(request, clean_name(name), password))
+        else:
+            check_key(site, key.strip())
+            sign_in_admin(request, response)
+    except PotatoError as wrong:
         if not wants_page(request):
             raise
-        return render(request, "admin/sign_in.html", status=401, problem=wrong.message)
-    response = go(request, "admin_overview") if wants_page(request) else JSONResponse({"admin": True})
-    sign_in_admin(request, response)
+        place = "name" if name else "key"
+        return render(request, "admin/sign_in.html", status=wrong.status, problem=wrong.message, place=place)
     return response
 
 
@@ -84,4 +95,5 @@ async def leave(request: Request, site: SiteDep) -> Response:
     check_origin(request, strict=False)
     response = go(request, "admin_overview")
     site.sessions.clear(response, "admin")
+    site.sessions.clear(response, "account")
     return response

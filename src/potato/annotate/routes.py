@@ -3,57 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Form, Request
-from starlette.responses import JSONResponse, Response
+from fastapi import APIRouter, Request
+from starlette.responses import Response
 
 from potato.annotate.guidelines import guidelines_html
-from potato.annotate.names import clean_name
 from potato.annotate.pages import item_page, media_of_item
 from potato.annotate.saving import FlagBody, ItemNotYours, SaveBody, SkipBody, require_same, save
 from potato.items.media import Kind
 from potato.schemes import keys
-from potato.store import Connection, assignments, users
+from potato.store import Connection, assignments
 from potato.store.assignments import Progress
-from potato.web.auth import User, UserDep, admin_of, check_origin, current_user, sign_in, user_of
-from potato.web.errors import wants_page
+from potato.web.auth import UserDep, current_user, verified_admin
 from potato.web.media import file_response
 from potato.web.render import go, render, url
 from potato.web.site import SiteDep
 
 router = APIRouter(include_in_schema=False)
-
-
-@router.get("/", name="home")
-async def home(request: Request) -> Response:
-    """The way in: the sign-in page, or straight on to the next item."""
-    return go(request, "next_item") if user_of(request) else render(request, "annotate/sign_in.html", problem=None)
-
-
-@router.post("/sign-in", name="sign_in")
-async def enter(request: Request, site: SiteDep, name: Annotated[str, Form(max_length=1000)] = "") -> Response:
-    """Sign in by name. A page goes on to the items; a script, which signs in again in place, gets the name."""
-    check_origin(request, strict=False)
-    try:
-        cleaned = clean_name(name)
-    except users.InvalidName as problem:
-        if not wants_page(request):
-            raise
-        return render(request, "annotate/sign_in.html", status=400, problem=problem.message, name=name)
-    user_id = await site.write(lambda connection: users.ensure(connection, cleaned, site.clock()))
-    response = go(request, "next_item") if wants_page(request) else JSONResponse({"name": cleaned})
-    sign_in(request, response, User(user_id, cleaned))
-    return response
-
-
-@router.post("/sign-out", name="sign_out")
-async def leave(request: Request, site: SiteDep) -> Response:
-    """Sign out and show the way in."""
-    check_origin(request, strict=False)
-    response = go(request, "home")
-    site.sessions.clear(response, "annotator")
-    return response
 
 
 @router.get("/annotate", name="next_item")
@@ -140,7 +107,7 @@ async def flag(site: SiteDep, user: UserDep, seq: int, body: FlagBody) -> dict[s
 @router.get("/annotate/{seq:int}/media/{kind}", name="media")
 async def media(request: Request, site: SiteDep, seq: int, kind: Kind) -> Response:
     """An item's image or recording, where it is a file of the project's: for whoever was given the item, and admins."""
-    user = None if admin_of(request) else await current_user(request)
+    user = None if await verified_admin(request) else await current_user(request)
     file = await site.read(lambda connection: media_of_item(connection, site, user, seq, kind))
     return await asyncio.to_thread(file_response, request, file)
 

@@ -10,7 +10,19 @@ import typer
 from potato import __version__
 from potato.errors import PotatoError
 
-COMMANDS = ("init", "start", "validate", "schema", "import_", "export", "items", "backup", "trainers", "training")
+COMMANDS = (
+    "init",
+    "start",
+    "validate",
+    "schema",
+    "import_",
+    "export",
+    "items",
+    "users",
+    "backup",
+    "trainers",
+    "training",
+)
 """The modules of this package; each has `register(app)`."""
 
 

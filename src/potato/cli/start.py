@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 from pathlib import Path
@@ -97,9 +98,11 @@ def _report_load(report: dict[str, Any]) -> None:
 
 def _run(project: Project, tasks: Any, bound: socket.socket) -> None:
     import uvicorn
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
     from potato.app import create_app
     from potato.training.runs.notifier import Notifier
+    from potato.web.proxy import RememberPeer
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     notifier = Notifier()
@@ -116,8 +119,11 @@ def _run(project: Project, tasks: Any, bound: socket.socket) -> None:
             notifier.close()
             await super().shutdown(sockets)
 
+    app: Any = create_app(project, tasks=tasks, notifier=notifier)
+    app = ProxyHeadersMiddleware(app, os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
     config = uvicorn.Config(
-        create_app(project, tasks=tasks, notifier=notifier),
+        RememberPeer(app),
+        proxy_headers=False,  # done above, once the peer is noted
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=10,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from potato.model import Model, Text
 from potato.project.training import ModelTraining
@@ -33,6 +34,18 @@ class Login(Model):
     """By name alone, with a password, by a personal link, or as a proxy's header says."""
     header: Text = "X-Forwarded-User"
     """The header that names the user, for `type: header`."""
+    trusted_proxies: list[Text] = ["127.0.0.1", "::1"]
+    """Addresses or networks of the proxies whose header is believed, for `type: header`."""
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_addresses(cls, value: list[str]) -> list[str]:
+        for address in value:
+            try:
+                ip_network(address, strict=False)
+            except ValueError:
+                raise ValueError(f"is no address or network: {address:.60}") from None
+        return value
 
 
 class Validation(Model):

@@ -24,7 +24,6 @@ def broken_rules(config: ProjectFile) -> list[Problem]:
             _scheme_references(config),
             broken_schemes(config.annotation_schemes, _media_keys(config)),
             broken_retraining(config),
-            _login(config),
             _webhooks(config),
         )
     )
@@ -85,10 +84,3 @@ def _media_keys(config: ProjectFile) -> frozenset[str]:
     """The keys of the page that its items' images and recordings take."""
     held = config.item_properties
     return (IMAGE_KEYS if held.image_key else frozenset()) | (AUDIO_KEYS if held.audio_key else frozenset())
-
-
-def _login(config: ProjectFile) -> Iterator[Problem]:
-    if config.login.type != "name":
-        yield Problem(
-            ("login", "type"), f"this version signs annotators in by `name` only, not by `{config.login.type}`"
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -51,6 +52,14 @@ def check_name(name: str) -> str:
     if not name.isprintable():
         raise InvalidName(f"the annotator's name {name!r} holds characters that cannot be shown")
     return name
+
+
+def clean_name(name: str) -> str:
+    """`name` composed, with single spaces and none at the ends, so that one person is one annotator.
+
+    Raises `InvalidName`.
+    """
+    return check_name(" ".join(unicodedata.normalize("NFC", name).split()))
 
 
 def ensure(conn: Connection, name: str, at: datetime) -> int:

@@ -13,6 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from potato.errors import PotatoError
+from potato.store import accounts
+from potato.store.accounts import Account
+from potato.web.proxy import name_by_proxy
 from potato.web.site import Site, site_of
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -26,7 +29,7 @@ class NotSignedIn(PotatoError):
     page = "annotate/sign_in.html"
 
     def __init__(self) -> None:
-        super().__init__("You are not signed in", hint="Sign in with your name; answers not yet saved are sent then.")
+        super().__init__("You are not signed in", hint="Sign in again; answers not yet saved are sent then.")
 
 
 class NotAdmin(PotatoError):
@@ -41,6 +44,16 @@ class NotAdmin(PotatoError):
         set_one = "Set `admin_api_key` in the project file and start the server again."
         enter = "Enter the admin key at /admin, or send it in the header X-API-Key."
         super().__init__("This needs the admin key", hint=enter if key_is_set else set_one)
+
+
+class NoAdmin(PotatoError):
+    """A right name and password, of somebody who is no admin."""
+
+    code = "no_admin"
+    status = 403
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is not an admin", hint="`potato users admin` gives an annotator admin rights.")
 
 
 class WrongAdminKey(PotatoError):
@@ -77,10 +90,12 @@ class Admin:
 
     name: str
     by_session: bool
+    account: tuple[int, str] | None = None
+    """Of an admin with a name: the account's number, and the stamp that the session began with."""
 
 
 def user_of(request: Request) -> User | None:
-    """The annotator who is signed in, if any."""
+    """The annotator whose session the browser shows, if any; `current_user` sees to it that it still holds."""
     value = site_of(request).sessions.read(request, "annotator")
     return User(value["id"], value["name"]) if value else None
 
@@ -88,19 +103,36 @@ def user_of(request: Request) -> User | None:
 async def current_user(request: Request) -> User:
     """The annotator who is signed in. Raises `NotSignedIn`, or `CrossOrigin` for a change asked for from elsewhere."""
     user = user_of(request)
-    if user is None:
+    if user is None or not await _holds(request, user):
         raise NotSignedIn
     check_origin(request)
     return user
 
 
-def sign_in(request: Request, response: Response, user: User) -> None:
-    """Remember `user` in the browser that gets `response`."""
-    site_of(request).sessions.write(request, response, "annotator", {"id": user.id, "name": user.name})
+async def _holds(request: Request, user: User) -> bool:
+    """Whether the session is still good: a new password or link ends it, and so does another name at the proxy."""
+    site = site_of(request)
+    way = site.project.config.login.type
+    if way == "header":
+        return name_by_proxy(request) == user.name
+    if way == "name":
+        return True
+    stamp = site.sessions.read(request, "annotator").get("stamp", "")
+    account = await site.read(lambda connection: accounts.by_id(connection, user.id))
+    return bool(stamp) and account is not None and account.stamp(way) == stamp
+
+
+def sign_in(request: Request, response: Response, user: User, stamp: str = "") -> None:
+    """Remember `user` in the browser that gets `response`; `stamp` is what `Account.stamp` gives."""
+    value = {"id": user.id, "name": user.name, **({"stamp": stamp} if stamp else {})}
+    site_of(request).sessions.write(request, response, "annotator", value)
 
 
 def admin_of(request: Request) -> Admin | None:
-    """The admin who asks, if it is one. Raises `WrongAdminKey` for a key that is not the project's."""
+    """The admin who asks, if it is one. Raises `WrongAdminKey` for a key that is not the project's.
+
+    Whether an account still has the right, `verified_admin` looks up.
+    """
     site = site_of(request)
     given = request.headers.get("x-api-key")
     if given is not None:
@@ -108,14 +140,28 @@ def admin_of(request: Request) -> Admin | None:
         return Admin("api", by_session=False)
     if site.admin_key is not None and site.sessions.read(request, "admin", site.admin_key):
         return Admin("admin", by_session=True)
+    account = site.sessions.read(request, "account")
+    if account:
+        return Admin(account["name"], by_session=True, account=(account["id"], account["stamp"]))
     if site.project.config.debug and is_local(request):
         return Admin("debug", by_session=False)
     return None
 
 
+async def verified_admin(request: Request) -> Admin | None:
+    """`admin_of`, where the right still stands: taking it away, or a new password, ends an account's session."""
+    admin = admin_of(request)
+    if admin is None or admin.account is None:
+        return admin
+    number, stamp = admin.account
+    account = await site_of(request).read(lambda connection: accounts.by_id(connection, number))
+    stands = account is not None and account.is_admin and account.stamp("password") == stamp
+    return admin if stands else None
+
+
 async def require_admin(request: Request) -> Admin:
     """The admin who asks. Raises `NotAdmin`, `WrongAdminKey` or `CrossOrigin`."""
-    admin = admin_of(request)
+    admin = await verified_admin(request)
     if admin is None:
         raise NotAdmin(site_of(request).admin_key is not None)
     if "x-api-key" not in request.headers:
@@ -134,6 +180,14 @@ def sign_in_admin(request: Request, response: Response) -> None:
     """Give the browser that gets `response` an admin session; it ends when the key changes."""
     site = site_of(request)
     site.sessions.write(request, response, "admin", True, site.admin_key or "")
+
+
+def sign_in_account(request: Request, response: Response, account: Account) -> None:
+    """Give the browser that gets `response` the admin session of an account. Raises `NoAdmin`."""
+    if not account.is_admin:
+        raise NoAdmin(account.name)
+    value = {"id": account.id, "name": account.name, "stamp": account.stamp("password")}
+    site_of(request).sessions.write(request, response, "account", value)
 
 
 def check_origin(request: Request, *, strict: bool = True) -> None:

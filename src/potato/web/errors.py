@@ -100,7 +100,8 @@ async def _potato_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, PotatoError)
     if error.status >= 500:
         log.error("%s: %s", error.code, error.message)
-    return answer(request, error)
+    wait = getattr(error, "retry_after_s", None)
+    return answer(request, error, None if wait is None else {"Retry-After": str(wait)})
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:

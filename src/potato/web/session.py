@@ -11,7 +11,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 DAY = 24 * 60 * 60
-LIFETIMES = {"annotator": 30 * DAY, "admin": DAY // 2}
+LIFETIMES = {"annotator": 30 * DAY, "admin": DAY // 2, "account": DAY // 2}
+"""`admin` is a session by the admin key, `account` one of an admin with a name."""
 
 
 def new_keys() -> dict[str, str]:

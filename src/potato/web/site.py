@@ -17,6 +17,7 @@ from potato.store import Connection, Database, Writer
 from potato.store.clock import Clock, utc_now
 from potato.store.rules import Rules
 from potato.web.session import Sessions
+from potato.web.throttle import Throttle
 
 if TYPE_CHECKING:
     from potato.tasks import TaskRunner
@@ -41,6 +42,7 @@ class Site:
     tasks: TaskRunner
     supervisor: Supervisor | None = None
     clock: Clock = utc_now
+    throttle: Throttle = field(default_factory=Throttle)
     _readers: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(READERS, thread_name_prefix="store-reader"), repr=False
     )

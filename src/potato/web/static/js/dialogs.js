@@ -29,10 +29,10 @@ export function signInAgain(dialog, { url, annotator, onOther }) {
 }
 
 async function signIn(dialog, url, annotator, onOther) {
-  const field = dialog.querySelector("input");
-  field.value = annotator;
+  const name = dialog.querySelector("input[name=name]"); // a link or a proxy says the name by itself
+  if (name) name.value = annotator;
   return submitted(dialog, async () => {
-    const body = new URLSearchParams({ name: field.value });
+    const body = new URLSearchParams(new FormData(dialog.querySelector("form")));
     const response = await fetch(url, { method: "POST", body, headers: { Accept: "application/json" } });
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.error);
