@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from potato.agreement.resolution import Aggregation, Resolved, UnresolvableKind, resolve
+from potato.agreement.resolution import Aggregation, Resolved, resolve
 from potato.schemes import Kind
 
 BOTH: list[Aggregation] = ["consensus", "majority"]
@@ -45,7 +45,24 @@ def test_numbers_become_their_mean() -> None:
     assert resolve(Kind.CONTINUOUS, votes, "consensus") == Resolved({"i1": 0.75, "i2": 7.0}, 0)
 
 
-@pytest.mark.parametrize("kind", [Kind.TEXT])
-def test_text_is_refused_in_a_sentence(kind: Kind) -> None:
-    with pytest.raises(UnresolvableKind, match=f"several annotators' {kind.value} answers cannot be made into one"):
-        resolve(kind, [], "consensus")
+@pytest.mark.parametrize("how", BOTH)
+def test_of_texts_the_one_stays_that_is_most_like_the_others(how: Aggregation) -> None:
+    votes = [
+        ("i1", "ann", "the sky is blue"),
+        ("i1", "bob", "no idea"),
+        ("i1", "cay", "a blue sky"),
+        ("i2", "ann", "x"),
+    ]
+    assert resolve(Kind.TEXT, votes, how) == Resolved({"i1": "the sky is blue", "i2": "x"}, 0)
+    assert resolve(Kind.TEXT, list(reversed(votes)), how).answers["i1"] == "the sky is blue"
+
+
+def test_a_text_that_two_wrote_beats_one_that_stands_alone() -> None:
+    votes = [("i1", "ann", "yes"), ("i1", "bob", "certainly"), ("i1", "cay", "yes")]
+    assert resolve(Kind.TEXT, votes, "majority").answers == {"i1": "yes"}
+
+
+@pytest.mark.parametrize("how", BOTH)
+def test_sides_of_a_pair_are_decided_as_labels_are(how: Aggregation) -> None:
+    votes = [("i1", "ann", "a"), ("i1", "bob", "tie"), ("i1", "cay", "tie"), ("i2", "ann", "a"), ("i2", "bob", "b")]
+    assert resolve(Kind.PAIRWISE, votes, how).answers["i1"] == "tie"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from potato.agreement import dawid_skene, majority, span_consensus
+from potato.agreement.chrf import alike
 from potato.agreement.consensus import Consensus, Vote
-from potato.errors import PotatoError
 from potato.schemes import Answer, Kind
 
 Aggregation = Literal["consensus", "majority"]
@@ -19,16 +20,6 @@ _METHOD: dict[Aggregation, Callable[[Iterable[Vote]], Consensus]] = {
     "consensus": dawid_skene.consensus,
     "majority": majority.consensus,
 }
-
-
-class UnresolvableKind(PotatoError):
-    """Answers of this kind have no way of becoming one."""
-
-    code = "unresolvable_kind"
-    status = 400
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__(f"several annotators' {kind.value} answers cannot be made into one")
 
 
 @dataclass(frozen=True)
@@ -44,7 +35,7 @@ def resolve(kind: Kind, votes: Iterable[tuple[Hashable, Hashable, Answer]], aggr
 
     Nominal, pairwise and ordinal answers by `aggregation` over whole answers; multilabel by `aggregation` over each
     label's yes or no, an item being a tie when any label of it is; spans likewise over each stretch that anyone marked;
-    continuous by the mean. Raises `UnresolvableKind`.
+    continuous by the mean; of texts, the one that is most like the others.
     """
     if kind is Kind.MULTILABEL:
         return _multilabel(list(votes), aggregation)
@@ -52,8 +43,8 @@ def resolve(kind: Kind, votes: Iterable[tuple[Hashable, Hashable, Answer]], aggr
         return Resolved(*span_consensus.resolve(votes, _METHOD[aggregation]))
     if kind is Kind.CONTINUOUS:
         return _mean(votes)
-    if kind not in (Kind.NOMINAL, Kind.PAIRWISE, Kind.ORDINAL):
-        raise UnresolvableKind(kind)
+    if kind is Kind.TEXT:
+        return _most_alike(votes)
     return _decided(_METHOD[aggregation](votes).labels)
 
 
@@ -81,3 +72,22 @@ def _mean(votes: Iterable[tuple[Hashable, Hashable, Answer]]) -> Resolved:
     for item, _, number in votes:
         given.setdefault(item, []).append(float(number))
     return Resolved({item: float(np.mean(numbers)) for item, numbers in given.items()}, 0)
+
+
+def _most_alike(votes: Iterable[tuple[Hashable, Hashable, Answer]]) -> Resolved:
+    """The text with the highest mean chrF against the item's others; of equals, the most frequent, then the longest."""
+    given: dict[Hashable, list[str]] = {}
+    for item, _, text in votes:
+        given.setdefault(item, []).append(text)
+    return Resolved({item: _central(texts) for item, texts in given.items()}, 0)
+
+
+def _central(texts: Sequence[str]) -> str:
+    counts = Counter(texts)
+    if len(counts) == 1:
+        return texts[0]
+
+    def likeness(text: str) -> float:
+        return round(sum(count * alike(other, text) for other, count in counts.items()), 9)
+
+    return max(counts, key=lambda text: (likeness(text), counts[text], len(text), text))

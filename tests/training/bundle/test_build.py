@@ -156,6 +156,37 @@ def test_several_schemes_of_every_kind(make_lab: Callable[..., Lab]) -> None:
     assert all(not item.targets for item in bundle.items("predict"))
 
 
+def test_numbers_texts_and_pairs(make_lab: Callable[..., Lab]) -> None:
+    """What trainers need of them, and no list of labels that would be a list of texts."""
+    texts = {"annotation_type": "text", "name": "why", "description": "Why?"}
+    age = {"annotation_type": "number", "name": "age", "description": "How old?"}
+    better = {
+        "annotation_type": "pairwise",
+        "name": "better",
+        "description": "Which?",
+        "field_a": "text",
+        "field_b": "other",
+    }
+    rows = [{"id": f"i{n}", "text": f"text {n}", "other": f"another {n}"} for n in range(60)]
+    lab = make_lab(rows, annotation_schemes=[texts, age, better])
+    ids = lab.ids[:40]
+    lab.label({item: f"because {n}" for n, item in enumerate(ids)}, "why")
+    lab.label({item: n / 2 for n, item in enumerate(ids)}, "age")
+    lab.label({item: ["a", "b", "tie"][n % 3] for n, item in enumerate(ids)}, "better")
+    _, bundle = built(lab, "why", "age", "better")
+    item = labelled(bundle)["i3"]
+    assert item.targets == {"why": "because 3", "age": 1.5, "better": "a"}
+    assert item.fields["text"] == item.text  # the pair's first side is the item's text
+    assert {name: schema.fields for name, schema in bundle.schemas.items()} == {
+        "why": (),
+        "age": (),
+        "better": ("text", "other"),
+    }
+    counts = bundle.manifest["counts"]
+    assert counts["why"]["labels"]["train"] == counts["age"]["labels"]["train"] == {}
+    assert set(counts["better"]["labels"]["train"]) == {"a", "b", "tie"}
+
+
 class TestTooLittle:
     """annotation 40, 41: the preflight and the bundle refuse alike."""
 

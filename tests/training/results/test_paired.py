@@ -74,3 +74,26 @@ def test_sets_of_labels_are_compared_by_macro_f1() -> None:
     table = [[[label in answer for label in LABELS] for answer in answers] for answers in (targets, one, other)]
     wanted = [metrics.f1_score(table[0], said, average="macro") for said in table[1:]]
     assert [found.one, found.other] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "targets", "one", "other"),
+    [
+        (Kind.PAIRWISE, "accuracy", ["a", "b", "tie", "b"], ["a", "b", "b", "b"], ["a", "a", "a", "b"]),
+        (
+            Kind.TEXT,
+            "chrf",
+            ["a blue sky", "no", "so", "it"],
+            ["a blue sky", "no", "so", "is"],
+            ["green", "no", "x", "y"],
+        ),
+    ],
+)
+def test_sides_and_texts_are_compared_by_their_first_figure(
+    kind: Kind, name: str, targets: list[str], one: list[str], other: list[str]
+) -> None:
+    found = paired(kind, targets, one, other, seed=0)
+    assert (found.name, found.better) == (name, "higher")
+    assert found.one is not None and found.other is not None and found.interval is not None
+    assert found.difference == pytest.approx(found.one - found.other)
+    assert found.one > found.other

@@ -14,7 +14,7 @@ from scipy import stats
 from sklearn import metrics
 
 from potato.schemes import Kind
-from potato.training.results.scores import PRIMARY, Scored, UnscoredKind, score
+from potato.training.results.scores import PRIMARY, Scored, score
 
 LABELS = ["negative", "neutral", "positive"]
 PAIRS = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=40)
@@ -293,7 +293,39 @@ def test_many_distinct_numbers_are_resampled_in_pieces() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [Kind.TEXT, Kind.PAIRWISE])
-def test_a_kind_that_cannot_be_scored_says_so(kind: Kind) -> None:
-    with pytest.raises(UnscoredKind, match=f"predictions of {kind.value} answers cannot be scored"):
-        score(kind, [], test=[])
+def test_which_of_two_is_scored_by_accuracy_with_the_usual_side_as_the_yardstick() -> None:
+    rows = _rows([("a", "a"), ("b", "a"), ("tie", "tie"), ("b", "b")])
+    found = score(Kind.PAIRWISE, ["a", "b", "tie"], test=rows, train_targets=["b", "b", "a"])
+    assert (found["primary"]["name"], found["primary"]["value"]) == ("accuracy", 0.75)
+    assert found["primary"]["interval"][0] < 0.75 < found["primary"]["interval"][1]
+    assert (found["baseline"]["name"], found["baseline"]["accuracy"]) == ("majority class 'b'", 0.5)
+    assert found["test"]["confusion"]["matrix"][1] == [1, 1, 0]
+
+
+# human, model, and the figure that sacrebleu 2.6.0 gives for chrF2 of the two
+CHRF = [
+    ("the cat sat", "the cat sat on the mat", 0.7973855444246795),
+    ("abc", "abd", 0.38888888888888884),
+    ("ab", "ab", 1.0),
+    ("x", "", 0.0),
+    ("\u00e9t\u00e9", "ete", 1 / 9),
+]
+
+
+@pytest.mark.parametrize(("human", "model", "wanted"), CHRF)
+def test_written_answers_are_scored_by_exact_match_and_chrf(human: str, model: str, wanted: float) -> None:
+    found = score(Kind.TEXT, [], test=_rows([(human, model)]), train_targets=["ab", "ab", "x"])
+    assert found["primary"]["name"] == "chrf"
+    assert found["test"]["chrf"] == pytest.approx(wanted)
+    assert found["test"]["exact_match"] == float(human == model)
+    assert found["test"]["reasons"] == {"interval": "one held-out item is too few for an interval"}
+    assert found["baseline"]["name"] == "the most frequent training answer"
+    assert found["baseline"]["exact_match"] == float(human == "ab")
+
+
+def test_chrf_of_many_answers_counts_their_runs_together_and_has_an_interval() -> None:
+    rows = _rows([("the cat sat", "the cat sat on the mat"), ("a dog", "a dog"), ("so it is", "so it was ")])
+    found = score(Kind.TEXT, [], test=rows)
+    low, high = found["primary"]["interval"]
+    assert low < found["test"]["chrf"] < high
+    assert found["test"]["exact_match"] == pytest.approx(1 / 3)

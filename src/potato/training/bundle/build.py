@@ -74,9 +74,13 @@ def _write_items(
         built.answers[entry.scheme.name] = {split: [] for split in SPLITS}
     skipped = corpus.skipped_items(connection)
     settings = project.config.model_training
+    shown = {field for entry in gathered for field in entry.scheme.item_fields()}
+    text_key = project.config.item_properties.text_key
     with ExitStack() as stack:
         files = {split: stack.enter_context((folder / f"{split}.jsonl").open("wb")) for split in SPLITS}
         for item in corpus.all_items(connection):
+            if text_key in shown:
+                item.fields[text_key] = item.text  # a question that shows it finds it among the fields
             targets = {entry.scheme.name: entry.targets[item.seq] for entry in gathered if item.seq in entry.targets}
             answered = targets or any(item.seq in entry.votes for entry in gathered)
             if item.seq in skipped and not answered:
@@ -165,7 +169,9 @@ def digest_of(folder: Path, names: Iterable[str], manifest: dict[str, Any]) -> s
 
 
 def _schema(entry: Gathered, built: Built) -> dict[str, Any]:
+    fields = entry.scheme.item_fields()
     return {
+        **({"fields": list(fields)} if fields else {}),
         "kind": entry.scheme.kind.value,
         "description": entry.scheme.description,
         "labels": entry.scheme.label_names(),
@@ -184,4 +190,7 @@ def _counts(entry: Gathered, built: Built) -> dict[str, Any]:
 
 
 def _by_label(entry: Gathered, answers: Sequence[Answer]) -> dict[str, int]:
+    """How often each label stands in the answers; nothing for answers that are not made of labels."""
+    if not entry.scheme.label_names():
+        return {}
     return dict(Counter(name for answer in answers for name in entry.scheme.names(answer)))

@@ -35,7 +35,7 @@ class Gathered:
 
 
 def gather(connection: Connection, project: Project, scheme: Scheme) -> Gathered:
-    """The labels of a scheme as they are now. Raises `UnresolvableKind`."""
+    """The labels of a scheme as they are now."""
     given, orphans = _parsed(scheme, corpus.labels(connection, scheme.name))
     resolved = resolve(scheme.kind, given, project.config.model_training.aggregation)
     targets = {int(str(item)): _ordered(scheme, answer) for item, answer in resolved.answers.items()}

@@ -32,6 +32,8 @@ class SchemaInfo:
     labels: Tuple[str, ...]
     classes: Tuple[str, ...]
     description: str = ""
+    fields: Tuple[str, ...] = ()
+    """The items' fields that the scheme is about, such as both texts of a pair; empty: it is about the text."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,12 @@ class Bundle:
             self.splits: Dict[str, int] = {split: int(self.manifest["splits"][split]) for split in SPLITS}
             self.schemas: Dict[str, SchemaInfo] = {
                 name: SchemaInfo(
-                    name, raw["kind"], tuple(raw["labels"]), tuple(raw["classes"]), raw.get("description", "")
+                    name,
+                    raw["kind"],
+                    tuple(raw["labels"]),
+                    tuple(raw["classes"]),
+                    raw.get("description", ""),
+                    tuple(raw.get("fields", ())),
                 )
                 for name, raw in self.manifest["schemas"].items()
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from potato.agreement.chrf import alike
 from potato.schemes import Answer, Kind, Scheme
 from potato.store import Database, items
 from potato.store import held_out as rows
@@ -25,9 +26,12 @@ def store(database: Database, bundle: Bundle, run_id: str, scheme: Scheme, said:
 
 
 def distance(kind: Kind, target: Answer, said: Answer) -> float:
-    """How far apart two answers are: in points for numbers, in labels for sets of labels, else 0 or 1."""
+    """How far apart two answers are: in points for numbers, in labels for sets of labels, for texts as unlike as chrF
+    says, else 0 or 1."""
     if kind in _NUMBERS:
         return abs(float(target) - float(said))
+    if kind is Kind.TEXT:
+        return 0.0 if target == str(said).strip() else 1.0 - alike(target, said)
     if kind is Kind.MULTILABEL:
         return float(len(set(target) ^ set(said)))
     return float(target != said)
@@ -35,7 +39,7 @@ def distance(kind: Kind, target: Answer, said: Answer) -> float:
 
 def cell_of(kind: Kind, answer: Answer) -> str | None:
     """The row or column of the confusion matrix that an answer falls into; None for a kind that has no matrix."""
-    if kind is Kind.NOMINAL:
+    if kind in (Kind.NOMINAL, Kind.PAIRWISE):
         return str(answer)
     return f"{answer:g}" if kind is Kind.ORDINAL else None
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from potato.schemes import Answer, Kind
-from potato.training.results import scores_multilabel, scores_nominal, scores_numeric
+from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_text
 from potato.training.results.scores import PRIMARY
 from potato.training.results.scores_bootstrap import Floats, figure, intervals
 
@@ -26,6 +26,8 @@ _DRAWN: dict[Kind, _Drawn] = {
     Kind.MULTILABEL: scores_multilabel.drawn,
     Kind.ORDINAL: scores_numeric.drawn,
     Kind.CONTINUOUS: scores_numeric.drawn,
+    Kind.PAIRWISE: scores_nominal.drawn_accuracy,
+    Kind.TEXT: scores_text.drawn,
 }
 
 NOTHING_SHARED = "no item was held out from both"

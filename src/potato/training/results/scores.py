@@ -12,10 +12,10 @@ from typing import Any
 from potato.agreement import measure, spans
 from potato.agreement.krippendorff import Agreement
 from potato.schemes import Answer, Kind
-from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_spans
-from potato.training.results.scores_row import Scored, Scoring, UnscoredKind
+from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_spans, scores_text
+from potato.training.results.scores_row import Scored, Scoring
 
-__all__ = ["PRIMARY", "Primary", "Scored", "UnscoredKind", "score"]
+__all__ = ["PRIMARY", "Primary", "Scored", "score"]
 
 NOTHING_HELD_OUT = "no held-out item"
 
@@ -47,6 +47,8 @@ _WAYS = {
     Kind.MULTILABEL: _Way(_F1, scores_multilabel.figures, scores_multilabel.baseline),
     Kind.ORDINAL: _Way(_MAE, scores_numeric.ordinal, scores_numeric.baseline),
     Kind.CONTINUOUS: _Way(_MAE, scores_numeric.continuous, scores_numeric.baseline),
+    Kind.PAIRWISE: _Way(Primary("accuracy", higher_is_better=True), scores_nominal.figures, scores_nominal.baseline),
+    Kind.TEXT: _Way(Primary("chrf", higher_is_better=True), scores_text.figures, scores_text.baseline),
     Kind.SPAN: _Way(Primary("entity_f1", higher_is_better=True), scores_spans.figures, scores_spans.baseline),
 }
 
@@ -68,10 +70,7 @@ def score(
     `labels` is the project's label order; `train_targets` are the answers that training saw, from which the baseline
     is made. Figures are on the scale 0 to 1 (errors in points of the scale); what is undefined is None, never 0 or 1,
     with a sentence in `reasons`. Intervals are 95 %, the same for the same `seed`. An empty split is `{"n": 0}`.
-    Raises `UnscoredKind`.
     """
-    if kind not in _WAYS:
-        raise UnscoredKind(kind)
     way, task = _WAYS[kind], Scoring(tuple(labels), list(train_targets), seed)
     held_out, choosing = list(test), list(val)
     figures = _split(way, task, held_out)

@@ -42,6 +42,12 @@ def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
     return lambda draws: _macro_f1(draws @ (human * model), draws @ human, draws @ model)
 
 
+def drawn_accuracy(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
+    """Accuracy as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+    right = np.asarray([human == model for human, model in pairs], dtype=np.float64)
+    return lambda draws: draws @ right / draws.sum(axis=1)
+
+
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     """What always answering with the most frequent training label would reach on `rows`."""
     counts = Counter(task.train_targets)

@@ -6,18 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from potato.errors import PotatoError
-from potato.schemes import Answer, Kind
-
-
-class UnscoredKind(PotatoError):
-    """Predictions of this kind cannot be scored."""
-
-    code = "unscored_kind"
-    status = 400
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__(f"predictions of {kind.value} answers cannot be scored")
+from potato.schemes import Answer
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ NAMES = {
     "mae": "Mean absolute error",
     "rmse": "Root mean squared error",
     "spearman": "Spearman's rank correlation",
+    "chrf": "chrF",
     "entity_f1": "Entity F1",
     "entity_precision": "Entity precision",
     "entity_recall": "Entity recall",

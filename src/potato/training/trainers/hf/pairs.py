@@ -6,6 +6,9 @@ from potato.training.contract.bundle import BundleItem
 from potato.training.trainers.base import Task, TrainerError
 from potato.training.trainers.hf.texts import Texts, Tokens, length
 
+FIELDS = ("text_a", "text_b")
+"""The fields of both texts where the bundle names none."""
+
 Example = Tuple[Tokens, Tokens]
 
 
@@ -13,7 +16,8 @@ class Pairs:
     """Pairs of texts. A batch holds all first texts, then all second ones."""
 
     def __init__(self, task: Task, texts: Texts) -> None:
-        self._fields = task.params["field_a"], task.params["field_b"]
+        first, second = task.schema.fields or FIELDS
+        self._fields = task.params["field_a"] or first, task.params["field_b"] or second
         self._texts = texts
 
     def of_items(self, items: Sequence[BundleItem]) -> List[Example]:
