@@ -14,6 +14,9 @@ from potato import __version__
 from potato.admin.routes import router as admin_router
 from potato.annotate.entering import router as entering_router
 from potato.annotate.routes import router as annotate_router
+from potato.metrics.requests import Measured
+from potato.metrics.routes import Meter
+from potato.metrics.routes import router as metrics_router
 from potato.project import Project
 from potato.store import Database, Writer, facts, predictions, runs
 from potato.store.clock import Clock, utc_now
@@ -61,6 +64,8 @@ def create_app(
     )
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
+    app.state.meter = Meter()
+    app.add_middleware(Measured, requests=app.state.meter.requests)  # the outermost: it sees every answer
     errors.install(app)
     _mount(app, project)
     return app
@@ -69,6 +74,7 @@ def create_app(
 def _mount(app: FastAPI, project: Project) -> None:
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.include_router(health.router)
+    app.include_router(metrics_router)
     app.include_router(entering_router)
     app.include_router(annotate_router)
     app.include_router(admin_router)
@@ -108,6 +114,12 @@ def _opened(
             supervisor = open_supervisor(project, database, writer, notifier, tasks, timing=timing)
             supervisor.start()
             closing.callback(supervisor.close)
+            if project.config.model_training.auto_retrain.enabled:
+                from potato.training.retraining.watch import Retraining
+
+                retraining = Retraining(supervisor)
+                retraining.start()
+                closing.callback(retraining.close)
         site = Site(project, database, writer, sessions, notifier, tasks, supervisor, clock)
         closing.callback(site.close)
         closing.callback(notifier.close)

@@ -34,6 +34,11 @@ class CorpusItem(NamedTuple):
     image: str | None = None
 
 
+def newest_change(connection: Connection) -> int:
+    """The last line of the answers' history: whatever is read in this transaction reflects it, and nothing later."""
+    return connection.execute(select(func.max(tables.annotation_history.c.seq))).scalar() or 0
+
+
 def count_labels(connection: Connection, schemes: Sequence[str]) -> int:
     """How many answers there are to these schemes."""
     query = select(func.count()).select_from(tables.annotations).where(tables.annotations.c.scheme.in_(schemes))

@@ -157,10 +157,10 @@ def recount(connection: Connection, scheme: str) -> int:
     return sum(not said.hidden for _, _, _, said in all_suggestions(connection, scheme))
 
 
-def set_shown(connection: Connection, scheme: str, run_id: str, count: int) -> None:
-    """Keep a count, unless another run's pre-labels are shown by now."""
+def add_to_shown(connection: Connection, scheme: str, run_id: str, more: int) -> None:
+    """Correct the count of what is shown, unless another run's pre-labels are by now."""
     mine = (live_runs.c.scheme == scheme) & (live_runs.c.run_id == run_id)
-    connection.execute(update(live_runs).where(mine).values(shown=count))
+    connection.execute(update(live_runs).where(mine).values(shown=live_runs.c.shown + more))
 
 
 def keep_live(connection: Connection, schemes: Collection[str]) -> dict[str, str]:
@@ -195,6 +195,11 @@ def count(connection: Connection, run_id: str) -> int:
     """How many predictions of a run are stored."""
     query = select(func.count()).select_from(predictions).where(predictions.c.run_id == run_id)
     return int(connection.execute(query).scalar_one())
+
+
+def has_any(connection: Connection, run_id: str) -> bool:
+    """Whether predictions of a run are stored still."""
+    return bool(connection.execute(select(exists().where(predictions.c.run_id == run_id))).scalar())
 
 
 def remove_some(connection: Connection, run_id: str, limit: int) -> int:

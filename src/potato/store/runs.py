@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from potato.errors import PotatoError
 from potato.store import publications
 from potato.store.clock import from_text, to_text
-from potato.store.tables import live_runs, runs
+from potato.store.tables import annotation_history, live_runs, runs
 
 
 class State(str, Enum):
@@ -43,6 +43,7 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 """State → the states that may follow it."""
 
 
+_NEWEST_CHANGE = select(func.max(annotation_history.c.seq))
 _LIVE = select(live_runs.c.scheme, live_runs.c.run_id, live_runs.c.shown)
 
 
@@ -124,6 +125,8 @@ def add(connection: Connection, run: Run) -> Run:
     newest = connection.execute(select(func.max(runs.c.created_at))).scalar_one()
     if newest is not None and newest >= run.created_at:
         run = replace(run, created_at=to_text(from_text(newest) + timedelta(milliseconds=1)))
+    if run.labels_upto is None:  # until its bundle is built
+        run = replace(run, labels_upto=connection.execute(_NEWEST_CHANGE).scalar() or 0)
     row = asdict(run)
     del row["live"], row["shown"], row["published"]
     connection.execute(insert(runs).values(**_plain(row)))
@@ -164,6 +167,14 @@ def curve(connection: Connection, run_id: str) -> Sequence[Run]:
     """The points of that run's learning curve, by share of the training split, the newest of a share last."""
     query = select(runs).where(runs.c.curve_of == run_id).order_by(runs.c.train_share, runs.c.created_at)
     return _load(connection, query)
+
+
+def latest(connection: Connection, states: Iterable[State]) -> Run | None:
+    """The newest run in any of those states."""
+    chosen = [state.value for state in states]
+    query = select(runs).where(runs.c.state.in_(chosen)).order_by(runs.c.created_at.desc(), runs.c.run_id.desc())
+    found = _load(connection, query.limit(1))
+    return found[0] if found else None
 
 
 def queue(connection: Connection) -> Sequence[Run]:

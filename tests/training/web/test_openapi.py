@@ -69,6 +69,8 @@ def test_the_document_covers_every_route_of_the_api(client: TestClient) -> None:
         "POST /runs/{run_id}/copy",
         "DELETE /runs/{run_id}/predictions",
         "GET /runs/{run_id}/use",
+        "POST /runs/{run_id}/show",
+        "GET /retraining",
         "POST /runs/{run_id}/publications",
         "GET /runs/{run_id}/publications",
         "GET /webhooks",

@@ -30,7 +30,8 @@ from potato.training.trainers.base import TrainerInfo
 @dataclass
 class Built:
     """What became of a bundle. `trained` maps each scheme to the groups whose labels are in its training split;
-    `targets` counts them by scheme and split, and by label."""
+    `targets` counts them by scheme and split, and by label; `labels_upto` is the last line of the answers' history that
+    it reflects."""
 
     digest: str = ""
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPLITS, 0))
@@ -38,6 +39,7 @@ class Built:
     trained: dict[str, set[str]] = field(default_factory=dict)
     answers: dict[str, dict[str, list[Answer]]] = field(default_factory=dict)
     skipped: int = 0
+    labels_upto: int = 0
     images: Images | None = None
 
 
@@ -50,9 +52,11 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     with database.read() as connection:
+        labels_upto = corpus.newest_change(connection)
         gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
         images = Images(project, beside) if reads_images(info) else None
         built = _write_items(connection, project, gathered, beside, images)
+    built.labels_upto = labels_upto
     for entry in gathered:
         require_enough(info, entry.scheme, built.answers[entry.scheme.name]["train"])
     built.warnings = warnings_of(project, gathered, built.answers, built.counts)

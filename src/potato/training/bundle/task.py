@@ -27,8 +27,8 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
     """Build the bundle of a run: args `run_id`, `trainer`, `schemas`, `folder` (of the bundle); for a point of a
     learning curve also `whole` (the folder of the bundle that it is a share of) and `share`.
 
-    Answers `digest`, `counts`, `warnings`. What it trains on is noted for good before the answer, so that no later
-    pre-label can show up there. Raises `NotEnoughLabels` and `TrainerGone`.
+    Answers `digest`, `counts`, `warnings`, and `labels_upto` but for a point of a curve. What it trains on is noted for
+    good before the answer, so that no later pre-label can show up there. Raises `NotEnoughLabels` and `TrainerGone`.
     """
     info = _info(args["trainer"])
     if "whole" in args:
@@ -39,17 +39,22 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
             with database.write() as connection:
                 predictions.record_trained(connection, args["run_id"], scheme, piece)
     _recount(database, built.trained)
-    return {"digest": built.digest, "counts": built.counts, "warnings": built.warnings}
+    return {
+        "digest": built.digest,
+        "counts": built.counts,
+        "warnings": built.warnings,
+        "labels_upto": built.labels_upto,
+    }
 
 
 def _recount(database: Database, trained: Iterable[str]) -> None:
     """The items that are trained on from now on lose the pre-labels of the run that is live."""
     with database.read() as connection:
-        live = predictions.live(connection)
-        counts = {scheme: predictions.recount(connection, scheme) for scheme in trained if scheme in live}
-    for scheme, count in counts.items():
+        live, counted = predictions.live(connection), predictions.shown(connection)
+        more = {name: predictions.recount(connection, name) - counted[name] for name in trained if name in live}
+    for scheme, count in more.items():
         with database.write() as connection:
-            predictions.set_shown(connection, scheme, live[scheme], count)
+            predictions.add_to_shown(connection, scheme, live[scheme], count)
 
 
 def _info(name: str) -> TrainerInfo:

@@ -20,9 +20,9 @@ def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict
     """Take in a run's predictions, score them, and judge which may be shown.
 
     Args: `run_id`, `schemas`, `folder` (the run's), `result` (the worker's last event), `curve_of` (for a point of a
-    learning curve, the curve's run: then nothing goes live). Answers `scores`, `writeback`,
-    `live` (the schemes to go live), `warnings`, and `lines` for the log. Nothing is shown by it yet. Raises
-    `PredictionsRefused` and `BundleLost`.
+    learning curve, the curve's run: then nothing goes live). Answers `scores`, `writeback`, `live` (the schemes to go
+    live), `said` (a sentence on each listed scheme), `warnings`, and `lines` for the log. Nothing is shown by it yet.
+    Raises `PredictionsRefused` and `BundleLost`.
     """
     folder = Path(args["folder"])
     if args.get("curve_of"):
@@ -43,6 +43,7 @@ def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict
         "scores": scores,
         "writeback": verdict.report,
         "live": verdict.live,
+        "said": verdict.said,
         "warnings": verdict.warnings,
         "lines": [*_score_lines(scores), *_writeback_lines(verdict)],
     }
@@ -54,9 +55,7 @@ def tidy(project: Project, database: Database, args: dict[str, Any]) -> dict[str
 
 
 def _compare(project: Project, database: Database, run_id: str, bundle: Bundle, taken: Taken) -> dict[str, Comparison]:
-    """Each scheme's new model beside the one that is live, where `max_drop` asks for it."""
-    if project.config.model_training.writeback.max_drop is None:
-        return {}
+    """Each scheme's new model beside the one that is live."""
     found: dict[str, Comparison] = {}
     with database.read() as connection:
         for scheme, live_run in predictions.live(connection).items():

@@ -13,9 +13,10 @@ from potato.training.results.gates import Gate, Gates, Tally, empty_skips
 @dataclass
 class Verdict:
     """What is to become of a run's predictions: `report` as the run keeps it, the schemes whose pre-labels go live,
-    and what people should know."""
+    and what people should know. `said` has a sentence on each listed scheme: whether its model takes over, and why."""
 
     report: dict[str, Any]
+    said: dict[str, str] = field(default_factory=dict)
     live: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -44,6 +45,8 @@ def decide(
         _decide_scheme(settings, name, entry.tally, _refusal(settings, name, scores[name], compared.get(name)), verdict)
         for name, entry in gates.items()
     ]
+    for name in gates:
+        _compare(settings, name, scores[name], compared.get(name), verdict)
     said = list(dict.fromkeys(reason for reason in reasons if reason))
     verdict.report["reason"] = "; ".join(said) or None
     return verdict
@@ -68,11 +71,45 @@ def _decide_scheme(
         skips[Gate.LOW_SCORE.value] += written
         written = 0
     _add(verdict.report, name, tally.read, written, skips)
+    verdict.report["by_scheme"][name] |= {"passed": tally.passed, "reason": refused}
     if written:
         verdict.live.append(name)
     if listed and tally.without_confidence:
         verdict.warnings.append(_without_confidence(settings, name, tally.without_confidence))
     return refused if listed else _not_listed(settings, name)
+
+
+def _compare(
+    settings: ModelTraining, name: str, scores: Mapping[str, Any], comparison: Comparison | None, verdict: Verdict
+) -> None:
+    """Keep beside the counts of a listed scheme which rule judged its model, and how it stands to the live one."""
+    if name not in settings.writeback.schemas:
+        return
+    entry = verdict.report["by_scheme"][name]
+    entry["takes_over"] = name in verdict.live
+    entry["rule"] = {"min_score": settings.writeback.min_score, "max_drop": settings.writeback.max_drop}
+    entry["compared"] = None
+    if comparison is not None:
+        new, live = comparison.new, comparison.live
+        shared = {"figure": new["name"], "items": new["items"], "new": new["value"], "live": live["value"]}
+        entry["compared"] = {"live_run": comparison.live_run, **shared}
+    verdict.said[name] = _said(name, entry, scores["primary"])
+
+
+def _said(name: str, entry: Mapping[str, Any], primary: Mapping[str, Any]) -> str:
+    beside, compared = "", entry["compared"]
+    if compared and compared["new"] is not None and compared["live"] is not None:
+        beside = (
+            f"; on the {compared['items']} held-out items that both have, {compared['new']:.3f} against "
+            f"{compared['live']:.3f} of run {compared['live_run']}"
+        )
+    figure = primary["name"].replace("_", " ")
+    score = f"its {figure} is {primary['value']:.3f}" if primary["value"] is not None else "it has no held-out score"
+    if entry["takes_over"]:
+        return f"'{name}': this model's suggestions are shown from now on: {score}{beside}"
+    why = entry["reason"] or "none of its predictions passed the gates"
+    stay = f"; those of run {compared['live_run']} stay" if compared else ""
+    return f"'{name}': this model's suggestions are not shown: {why}{stay}"
 
 
 def _add(report: dict[str, Any], name: str, read: int, written: int, skips: dict[str, int]) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Connection, predictions
+from potato.store import Connection, predictions, retraining
 from potato.store import runs as rows
+from potato.store.retraining import Decision
 from potato.store.runs import Run, State
 from potato.tasks import TaskRunner
 from potato.training.backends import Backend, Ended, Execution, StoppedThere
@@ -119,6 +120,7 @@ class Course:
             counts=built["counts"],
             digest=built["digest"],
             warnings=built["warnings"],
+            labels_upto=built.get("labels_upto", self._run.labels_upto),
             attempt=1,
         )
 
@@ -169,6 +171,9 @@ class Course:
             passed = {name: entry["written"] for name, entry in judged["writeback"]["by_scheme"].items()}
             before = predictions.live(connection)
             predictions.set_live(connection, self._run.run_id, judged["live"], now, passed)
+            for name, sentence in judged["said"].items() if self._run.curve_of is None else ():
+                kind = "took_over" if name in judged["live"] else "not_taken_over"
+                retraining.log(connection, Decision(now, kind, sentence, self._run.run_id))
             run = self._records.change(
                 connection,
                 self._run.run_id,

@@ -32,6 +32,7 @@ from potato.training.runs.pulse import Pulse
 from potato.training.runs.pushes import Pushes
 from potato.training.runs.records import Records
 from potato.training.runs.request import Order, RunRequest, resolve
+from potato.training.runs.showing import show
 from potato.training.runs.timing import Timing
 from potato.training.runs.waiting import WaitForAgents
 from potato.training.webhooks.hooks import hook_of
@@ -114,8 +115,8 @@ class Supervisor:
 
     # Requests
 
-    def submit(self, request: RunRequest) -> Run:
-        """Queue a run.
+    def submit(self, request: RunRequest, beside: Callable[[Connection, Run], None] | None = None) -> Run:
+        """Queue a run; `beside` as in `Records.add`.
 
         Raises `UnknownTrainer`, `UnknownScheme`, `BadParam`, `TrainerDoesNotFit`, `UnknownBackend`,
         `BackendNotAvailable` or `NotEnoughLabels`; then nothing is started.
@@ -125,7 +126,7 @@ class Supervisor:
         if request.curve_of is None:
             self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
         new = self._new_run(request, order)
-        run = self.records.add(new)
+        run = self.records.add(new, beside)
         self._pulse.wake()
         return run
 
@@ -154,6 +155,20 @@ class Supervisor:
             return shown
 
         return self.records.write(run_id, withdraw)
+
+    def show(self, run_id: str, by: str) -> Run:
+        """Have annotators see the run's suggestions, although its score was refused, or again after another's. Raises
+        `UnknownRun` and `NothingToShow`."""
+
+        def write(connection: Connection) -> Run:
+            before = predictions.live(connection)
+            run = show(connection, self.project, run_id, by, self.records.now())
+            replaced = {name: before[name] for name in run.live if before.get(name, run_id) != run_id}
+            if set(run.live) - {name for name, shown in before.items() if shown == run_id}:
+                self.records.announcer.shown(connection, run, replaced)
+            return run
+
+        return self.records.write(run_id, write)
 
     def try_webhook(self, number: int) -> str:
         """Send a test event to the project's webhook of that number; the delivery's id. Raises `UnknownWebhook`."""

@@ -9,9 +9,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from potato.store import Connection
+from potato.store import Connection, predictions
 from potato.store import runs as stored
-from potato.training.web import curve, judging_pages, publishing, use, views, webhooks
+from potato.training.runs.showing import can_show
+from potato.training.web import curve, judging_pages, publishing, retraining, use, views, webhooks
 from potato.training.web.answers import RunId
 from potato.web.auth import AdminDep
 from potato.web.render import render, url
@@ -26,6 +27,7 @@ async def training_page(request: Request, site: SiteDep, admin: AdminDep, before
 
     def look(connection: Connection) -> dict[str, Any]:
         shown = views.training_page(connection, site.project, site.clock(), before)
+        shown["retraining"] = retraining.status(connection, site.project, site.clock())
         return {**shown, "webhooks": webhooks.section(connection, site.project)}
 
     context = await site.read(look)
@@ -52,7 +54,8 @@ async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminD
             "others": judging_pages.others(connection, run),
         }
         beside = {**judged, "use": used, "publishing": publishing.section(connection, run, site.project)}
-        return {**views.run_page(run, site.project, site.clock()), **beside}
+        shown = bool(can_show(run, site.project)) and predictions.has_any(connection, run_id)
+        return {**views.run_page(run, site.project, site.clock()), **beside, "can_show": shown}
 
     context = await site.read(look)
     return render(request, "training/run.html", here="training", api=_api(request), run_link=_link(request), **context)

@@ -13,6 +13,7 @@ from potato.training.web import (
     openapi,
     pages,
     publishing,
+    retraining,
     reviews,
     runs,
     webhooks,
@@ -23,7 +24,7 @@ PREFIX = "/admin/training"
 api = APIRouter()
 """The API alone: what the OpenAPI document covers."""
 
-for _part in (runs, catalogue, files, publishing, webhooks, judging, reviews):
+for _part in (runs, catalogue, files, publishing, webhooks, judging, reviews, retraining):
     api.include_router(_part.router, prefix=f"{PREFIX}/api")
 api.include_router(agents.router, prefix=agents.PREFIX)
 

@@ -3,7 +3,7 @@
 import { call, pageOf } from "./training-api.js";
 import { notice, plural } from "./training-words.js";
 
-const BUTTONS = "[data-cancel], [data-withdraw], [data-copy], [data-again], [data-curve]";
+const BUTTONS = "[data-cancel], [data-withdraw], [data-show], [data-copy], [data-again], [data-curve]";
 
 /** Let the buttons that `BUTTONS` names work; `place` shows what is to be said, `onDone` follows. */
 export function actions(place, onDone) {
@@ -23,7 +23,7 @@ export function actions(place, onDone) {
 }
 
 async function act(button, place) {
-  const { cancel, withdraw, copy, again, curve } = button.dataset;
+  const { cancel, withdraw, show, copy, again, curve } = button.dataset;
   if (cancel !== undefined) {
     await call("POST", `runs/${cancel}/cancel`);
     place.replaceChildren(notice("info", "The run is being cancelled.", "Its log and events stay on its page."));
@@ -31,6 +31,10 @@ async function act(button, place) {
     if (!confirm("Withdraw this run's suggestions? Annotators will no longer see them; labels stay as they are.")) return;
     const answer = await call("DELETE", `runs/${withdraw}/predictions`);
     place.replaceChildren(notice("ok", `${answer.withdrawn.toLocaleString("en-US")} suggestions were withdrawn.`));
+  } else if (show !== undefined) {
+    if (!confirm("Show this run's suggestions to annotators, in place of those that they see now? It is recorded.")) return;
+    const run = await call("POST", `runs/${show}/show`);
+    place.replaceChildren(notice("ok", `${run.live_prelabels.toLocaleString("en-US")} suggestions are shown now.`));
   } else if (copy !== undefined) {
     await watchCopy(await call("POST", `runs/${copy}/copy`), place);
   } else if (curve !== undefined) {

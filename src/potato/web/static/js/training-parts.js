@@ -57,7 +57,7 @@ function keepLive(part, fresh, replace) {
 }
 
 function keyOf(active) {
-  for (const name of ["data-cancel", "data-withdraw", "data-copy", "data-again"]) {
+  for (const name of ["data-cancel", "data-withdraw", "data-show", "data-copy", "data-again"]) {
     if (active.hasAttribute(name)) return `[${name}="${CSS.escape(active.getAttribute(name))}"]`;
   }
   return active.hasAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : null;
