@@ -17,6 +17,7 @@ from potato.store import Connection, Database, Writer
 from potato.store.clock import Clock, utc_now
 from potato.store.rules import Rules
 from potato.web.session import Sessions
+from potato.web.shared import Shared
 from potato.web.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Site:
     supervisor: Supervisor | None = None
     clock: Clock = utc_now
     throttle: Throttle = field(default_factory=Throttle)
+    shared: Shared = field(default_factory=Shared, repr=False)
     _readers: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(READERS, thread_name_prefix="store-reader"), repr=False
     )

@@ -49,10 +49,10 @@ def _parse(text: str) -> tuple[str, Any, str | None]:
 
 async def _until(events: AsyncIterator[str], name: str) -> list[tuple[str, Any, str | None]]:
     """What comes up to the first event of that name."""
-    seen = []
-    async for text in events:
-        seen.append(_parse(text))
-        if seen[-1][0] == name:
+    seen: list[tuple[str, Any, str | None]] = []
+    async for sent in events:
+        seen += [_parse(text) for text in sent.split("\n\n") if text]
+        if any(each[0] == name for each in seen):
             return seen
     raise AssertionError(f"the stream ended without {name}: {[each[0] for each in seen]}")
 
@@ -102,8 +102,9 @@ def test_what_the_worker_says_next_comes_by_itself(
         writer.close()
         folder.log.write_text("val accuracy 0.75\n")
         notifier.publish(f"run:{running.run_id}")
-        assert (await _until(events, "event"))[-1][1]["value"] == 0.75
-        assert (await _until(events, "log"))[-1][1]["text"] == "val accuracy 0.75\n"
+        [event, log] = await _until(events, "log")
+        assert (event[0], event[1]["value"]) == ("event", 0.75)
+        assert log[1]["text"] == "val accuracy 0.75\n"
         _finish(database, running)
         notifier.publish(f"run:{running.run_id}")
         last = await _until(events, "end")
@@ -117,7 +118,7 @@ def test_many_publishes_are_joined_into_few_looks(
 ) -> None:
     looks = []
     look = stream.look
-    monkeypatch.setattr(stream, "look", lambda *args: looks.append(1) or look(*args))
+    monkeypatch.setattr(stream, "look", lambda *args, **named: looks.append(1) or look(*args, **named))
 
     async def watch() -> None:
         events = follow_run(site, running.run_id, Place(0))
@@ -132,6 +133,37 @@ def test_many_publishes_are_joined_into_few_looks(
 
     run(asyncio.wait_for(watch(), LIMIT_S))
     assert len(looks) <= 4
+
+
+def test_viewers_who_stand_at_the_same_place_share_a_look(
+    site: Site, database: Database, running: Run, notifier: Notifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    look = stream.look
+    monkeypatch.setattr(stream, "look", lambda *args, **named: looks.append(1) or look(*args, **named))
+
+    async def watch() -> None:
+        viewers = [follow_run(site, running.run_id, Place(0)) for _ in range(10)]
+        begun = await asyncio.gather(*(_until(events, "run") for events in viewers))
+        _finish(database, running)
+        notifier.publish(f"run:{running.run_id}")
+        ended = await asyncio.gather(*(_until(events, "end") for events in viewers))
+        for told in (begun, ended):
+            assert all(each == told[0] for each in told)
+
+    run(asyncio.wait_for(watch(), LIMIT_S))
+    assert len(looks) <= 4
+
+
+def test_who_leaves_does_not_take_the_look_from_the_others(site: Site, running: Run) -> None:
+    async def watch() -> None:
+        viewers = [follow_run(site, running.run_id, Place(0)) for _ in range(2)]
+        first, second = (asyncio.ensure_future(_until(events, "run")) for events in viewers)
+        await asyncio.sleep(0)
+        first.cancel()
+        assert (await second)[-1][1]["run_id"] == running.run_id
+
+    run(asyncio.wait_for(watch(), LIMIT_S))
 
 
 def test_a_server_that_goes_down_ends_every_stream(site: Site, running: Run, notifier: Notifier) -> None:

@@ -1,7 +1,8 @@
 """The live stream of a run, and of the list of runs: server-sent events.
 
-A stream holds no thread and no connection while it waits; it sends at most twice a second, and it ends when the run
-has ended or the server goes down.
+A stream holds no thread and no connection while it waits; it sends at most once a second, and it ends when the run has
+ended or the server goes down. All streams look at the same ticks of the clock, and who stands at the same place shares
+one look: ten viewers cost hardly more than one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -23,8 +25,8 @@ from potato.training.web import journal, pieces
 from potato.training.web.status import status
 from potato.web.site import Site
 
-INTERVAL_S = 0.5
-"""The least time between two looks at what is new."""
+INTERVAL_S = 1.0
+"""The time between two looks at what is new."""
 
 SILENCE_S = 15.0
 """After this long without news a comment is sent, so that proxies keep the connection and a gone reader is noticed."""
@@ -43,12 +45,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Look:
-    """What is new past a place."""
+    """What is new past a place, as it is sent; `run` is the whole run, sent where it is not what was sent last."""
 
-    run: dict[str, Any]
+    news: str
+    run: str
+    state: str
     finished: bool
-    events: list[dict[str, Any]]
-    log: str
     place: Place
     more: bool
 
@@ -59,57 +61,61 @@ def look(connection: Connection, site: Site, run_id: str, place: Place) -> Look:
     folder = RunFolder.of(site.project, run_id)
     piece = journal.read_piece(folder.events, place.journal, EVENTS)
     text = pieces.read_on(folder.log, place.log) if place.log >= 0 else pieces.Text("", -1)
+    news = [message("event", journal.as_json(offset, event), offset) for offset, event in piece.events]
+    if text.text:
+        news.append(message("log", {"text": text.text, "next": text.next}))
     return Look(
-        run=as_json(run),
+        news="".join(news),
+        run=message("run", as_json(run)),
+        state=run.state.value,
         finished=run.is_finished,
-        events=[journal.as_json(offset, event) for offset, event in piece.events],
-        log=text.text,
         place=Place(piece.next, text.next),
         more=piece.more or text.more,
     )
 
 
 async def follow_run(site: Site, run_id: str, place: Place) -> AsyncIterator[str]:
-    """The stream of one run: `run` (the whole run, when it changed), `event`, `log`, and at last `end`."""
-    topic, last = f"run:{run_id}", None
+    """The stream of one run: `event`, `log`, `run` (the whole run, when it changed), and at last `end`."""
+    topic, last = f"run:{run_id}", ""
     while not site.notifier.closed:
-        seen, begun = site.notifier.version(topic), time.monotonic()
-        at = place
-        news = await site.read(lambda connection: look(connection, site, run_id, at))  # noqa: B023 - awaited at once
-        place = news.place
-        for event in news.events:
-            yield message("event", event, event["offset"])
-        if news.log:
-            yield message("log", {"text": news.log, "next": place.log})
-        if news.run != last:
-            last = news.run
-            yield message("run", last)
-        if not news.more:
-            if news.finished:
-                yield message("end", {"state": news.run["state"]})
-                return
+        seen, at = site.notifier.version(topic), place
+        find = partial(site.read, partial(look, site=site, run_id=run_id, place=at))
+        found = await site.shared.get((topic, seen, at), find)
+        place = found.place
+        sent = found.news + (found.run if found.run != last else "")
+        last = found.run
+        if found.finished and not found.more:
+            yield sent + message("end", {"state": found.state})
+            return
+        if sent:
+            yield sent
+        if not found.more:
             if await site.notifier.wait(topic, seen, SILENCE_S) == seen:
                 yield ": nothing new\n\n"
-            await _rest(begun)
+            await _until_the_next_tick()
 
 
 async def follow_status(site: Site) -> AsyncIterator[str]:
     """The stream of what is going on: `status`, whenever it changed."""
-    last = None
+    last = ""
     while not site.notifier.closed:
-        seen, begun = site.notifier.version("runs"), time.monotonic()
-        news = await site.read(status)
+        seen = site.notifier.version("runs")
+        news = await site.shared.get(("status", seen), partial(site.read, _status))
         if news != last:
             last = news
-            yield message("status", news)
+            yield news
         if await site.notifier.wait("runs", seen, SILENCE_S) == seen:
             yield ": nothing new\n\n"
-        await _rest(begun)
+        await _until_the_next_tick()
 
 
-async def _rest(begun: float) -> None:
-    """Send no more than twice a second: what comes meanwhile goes into the next look."""
-    await asyncio.sleep(max(0.0, INTERVAL_S - (time.monotonic() - begun)))
+def _status(connection: Connection) -> str:
+    return message("status", status(connection))
+
+
+async def _until_the_next_tick() -> None:
+    """What comes meanwhile goes into the next look, which all streams take at once."""
+    await asyncio.sleep(INTERVAL_S - time.monotonic() % INTERVAL_S)
 
 
 def message(name: str, data: Any, identifier: int | None = None) -> str:
