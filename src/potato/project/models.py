@@ -70,6 +70,8 @@ class ProjectFile(Model):
     """Where annotations, runs and models are kept."""
     admin_api_key: SecretStr | None = None
     """Opens `/admin` and its API."""
+    metrics_token: SecretStr | None = None
+    """Opens `/metrics` for Prometheus, and nothing else; the admin key opens it too."""
     annotation_schemes: list[AnyScheme] = Field(min_length=1)
     """What is asked of each item."""
     model_training: ModelTraining = ModelTraining()

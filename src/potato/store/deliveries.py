@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from potato.store import facts
 from potato.store.tables import deliveries
 
 MAX_WAITING = 1000
@@ -113,6 +114,11 @@ def keep_hooks(connection: Connection, hooks: Collection[str], at: str) -> None:
     connection.execute(update(deliveries).where(gone).values(**values, finished_at=at))
 
 
+def attempts(connection: Connection) -> dict[str, int]:
+    """Outcome (`taken`, `refused`) → how many attempts had it, ever."""
+    return {outcome: facts.tally(connection, f"webhook_{outcome}") for outcome in ("taken", "refused")}
+
+
 def counts(connection: Connection, hook: str) -> dict[str, int]:
     """Stage → how many deliveries for that address are in it."""
     query = select(deliveries.c.state, func.count()).where(deliveries.c.hook == hook).group_by(deliveries.c.state)
@@ -124,6 +130,7 @@ def _waiting(hook: str) -> Any:
 
 
 def _attempted(connection: Connection, identifier: str, **values: Any) -> None:
+    facts.count(connection, "webhook_taken" if values.get("error") is None else "webhook_refused", 1)
     mine = deliveries.c.id == identifier
     connection.execute(update(deliveries).where(mine).values(attempts=deliveries.c.attempts + 1, **values))
 

@@ -1,0 +1,1 @@
+"""`/metrics`: how the server does, for Prometheus."""
