@@ -148,3 +148,39 @@ def test_keys_that_act_on_what_the_page_shows(key, more, refused, findings):
     found = findings(labels(f"[{{name: one, key: '{key}'}}, two]") + more)
     told = f"annotation_schemes[0].labels[0].key: the page itself uses the key `'{key}'`; choose another"
     assert found == ([f"error: config.yaml:8: {told}"] if refused else [])
+
+
+LIMITS = {
+    "slider, min: 1, max: 1": ("max", "must be more than `min`, which is 1, not 1"),
+    "number, min: 5, max: 2": ("max", "must be more than `min`, which is 5, not 2"),
+    "slider, step: 200": ("step", "is 200, more than lies between `min` and `max`"),
+    "number, step: 0": ("step", "must be more than 0, not `0.0`"),
+    "number, min: low": ("min", "must be a number, not `low`"),
+    "text, min_length: 9, max_length: 5": ("max_length", "must be at least `min_length`, which is 9, not 5"),
+    "text, max_length: 100001": ("max_length", "must be at most 100000, not `100001`"),
+    "pairwise, field_a: text_b": ("field_b", "`text_b` is `field_a` too; a pair has two texts"),
+}
+
+
+@pytest.mark.parametrize("config", LIMITS)
+def test_numbers_lengths_and_sides_that_leave_nothing_to_answer(config, findings):
+    key, told = LIMITS[config]
+    text = BASE + f"  - {{name: how, description: How?, annotation_type: {config}}}\n"
+    assert findings(text) == [f"error: config.yaml:9: annotation_schemes[1].{key}: {told}"]
+
+
+NUMBERS = {
+    "3": None,
+    "2.5": None,
+    "3.0": "`3.0` is no answer of `how`; did you mean `3`?",
+    "7": "`7` is no answer of `how`; it takes numbers from 0 up to 5 in steps of 0.5",
+    "many": "`many` is no answer of `how`; it takes numbers from 0 up to 5 in steps of 0.5",
+}
+
+
+@pytest.mark.parametrize("wanted", NUMBERS)
+def test_a_condition_on_a_number(wanted, findings):
+    slider = "  - {annotation_type: slider, name: how, description: How?, max: 5, step: 0.5}\n"
+    found = findings(BASE + slider + TWO[len(BASE) :] + f"    show_if: {{how: {wanted}}}\n")
+    told = NUMBERS[wanted]
+    assert found == ([f"error: config.yaml:14: annotation_schemes[2].show_if.how: {told}"] if told else [])

@@ -7,8 +7,12 @@ from typing import Any
 
 from potato.project.finding import KeyPath, Problem, dotted
 from potato.project.wording import near, quoted
-from potato.schemes import Label, Scheme
+from potato.schemes import InvalidAnswer, Label, Scheme
 from potato.schemes.keys import reserved
+from potato.schemes.number import Number
+from potato.schemes.pairwise import Pairwise
+from potato.schemes.slider import Slider
+from potato.schemes.text import FreeText
 
 
 def broken_schemes(schemes: Sequence[Scheme], taken_keys: Collection[str] = ()) -> Iterator[Problem]:
@@ -20,6 +24,7 @@ def broken_schemes(schemes: Sequence[Scheme], taken_keys: Collection[str] = ()) 
         yield from _labels(labels_of(scheme), path)
         yield from _condition(scheme, by_name, path)
         yield from _renames(scheme, path)
+        yield from _limits(scheme, path)
     yield from _keys(schemes, reserved(schemes) | set(taken_keys))
     yield from _circles(schemes)
 
@@ -90,16 +95,33 @@ def _condition(scheme: Scheme, by_name: Mapping[str, Scheme], path: KeyPath) -> 
             told = near(name, [other for other in by_name if other != scheme.name])
             yield Problem(here, f"there is no annotation scheme {quoted(name)}{told}")
         else:
-            known = by_name[name].label_names() if _typed(by_name[name]) else []
-            yield from _unknown_answers(here, wanted, known)
+            yield from _unknown_answers(here, wanted, by_name[name])
 
 
-def _unknown_answers(path: KeyPath, wanted: Any, known: Sequence[str]) -> Iterator[Problem]:
+def _unknown_answers(path: KeyPath, wanted: Any, other: Scheme) -> Iterator[Problem]:
     listed = isinstance(wanted, list)
     for place, answer in enumerate(wanted if listed else [wanted]):
-        if known and answer and answer not in known:
-            here = (*path, place) if listed else path
-            yield Problem(here, f"{quoted(answer)} is no answer of {quoted(path[-1])}{near(answer, known)}")
+        told = _no_answer(answer, other) if answer and _typed(other) else None
+        if told is not None:
+            yield Problem(
+                (*path, place) if listed else path, f"{quoted(answer)} is no answer of {quoted(path[-1])}{told}"
+            )
+
+
+def _no_answer(wanted: str, other: Scheme) -> str | None:
+    """What may have been meant, where `other` never has the answer `wanted`; None where it may."""
+    if isinstance(other, Number | Slider):
+        return _no_number(wanted, other)
+    known = other.label_names()
+    return near(wanted, known) if known and wanted not in known else None
+
+
+def _no_number(wanted: str, other: Number | Slider) -> str | None:
+    try:
+        answers = other.names(other.parse(float(wanted)))
+    except (ValueError, InvalidAnswer):
+        return f"; it takes {other.scale.words()}"
+    return None if wanted in answers else f"; did you mean `{answers[0]}`?"
 
 
 def _circles(schemes: Sequence[Scheme]) -> Iterator[Problem]:
@@ -127,6 +149,21 @@ def _renames(scheme: Scheme, path: KeyPath) -> Iterator[Problem]:
             yield Problem(here, f"{quoted(old)} is still a label of {quoted(scheme.name)}")
         if known and new and new not in known:
             yield Problem(here, f"{quoted(new)} is no label of {quoted(scheme.name)}{near(new, known)}")
+
+
+def _limits(scheme: Scheme, path: KeyPath) -> Iterator[Problem]:
+    """Numbers, lengths and sides that leave nothing to answer."""
+    if isinstance(scheme, Number | Slider):
+        low, high = scheme.min, scheme.max
+        if low is not None and high is not None and low >= high:
+            yield Problem((*path, "max"), f"must be more than `min`, which is {low:.15g}, not {high:.15g}")
+        elif scheme.step is not None and low is not None and high is not None and scheme.step > high - low:
+            yield Problem((*path, "step"), f"is {scheme.step:.15g}, more than lies between `min` and `max`")
+    if isinstance(scheme, FreeText) and scheme.min_length > scheme.max_length:
+        told = f"must be at least `min_length`, which is {scheme.min_length}, not {scheme.max_length}"
+        yield Problem((*path, "max_length"), told)
+    if isinstance(scheme, Pairwise) and scheme.field_a == scheme.field_b:
+        yield Problem((*path, "field_b"), f"{quoted(scheme.field_b)} is `field_a` too; a pair has two texts")
 
 
 def _typed(scheme: Scheme) -> bool:
