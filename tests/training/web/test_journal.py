@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from potato.training.contract.events import EventWriter
-from potato.training.web import journal
+from potato.training.results import metric_curves
 from potato.training.web.journal import CurveReader, as_json, read_piece
 
 
@@ -43,7 +43,7 @@ def test_offsets_lead_from_piece_to_piece_without_a_gap(path: Path) -> None:
 
 
 def test_a_journal_longer_than_a_piece_says_that_more_lies_ready(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "PIECE", 300)
+    monkeypatch.setattr(metric_curves, "PIECE", 300)
     _metrics(path, 25)
     piece = read_piece(path, 0, 1000)
     assert piece.more
@@ -51,7 +51,7 @@ def test_a_journal_longer_than_a_piece_says_that_more_lies_ready(path: Path, mon
 
 
 def test_a_line_longer_than_a_piece_is_read_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "PIECE", 64)
+    monkeypatch.setattr(metric_curves, "PIECE", 64)
     writer = EventWriter(str(path))
     writer.log("info", "x" * 1000)
     writer.close()
@@ -98,7 +98,7 @@ def test_curves_go_on_where_they_were(path: Path) -> None:
 
 
 def test_a_long_curve_is_thinned_evenly_and_keeps_its_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "MAX_POINTS", 50)
+    monkeypatch.setattr(metric_curves, "MAX_POINTS", 50)
     _metrics(path, 1000)
     [curve], _ = CurveReader().read(path)
     steps = [step for step, _ in curve["points"]]
@@ -119,3 +119,25 @@ def test_a_metric_whose_value_was_nan_leaves_a_gap(path: Path) -> None:
 def test_a_metric_event_without_a_number_is_no_point(path: Path) -> None:
     path.write_bytes(b'{"v":1,"event":"metric","t":1,"split":"val","name":"f","value":"high","step":1}\n')
     assert CurveReader().read(path)[0] == []
+
+
+def test_the_curves_of_an_ended_run_are_read_from_the_file_that_was_kept(path: Path) -> None:
+    _metrics(path, 2000)
+    wanted = CurveReader().read(path)
+    metric_curves.keep(path.parent)
+    _metrics(path, 3, start=2000)  # an agent's last words may come after
+    journal = path.read_bytes()
+    path.write_bytes(b"x" * (wanted[1] - 1) + b"\n" + journal[wanted[1] :])  # what was read is not read again
+    [curve], offset = CurveReader().read(path)
+    assert offset == len(journal)
+    known = wanted[0][0]["points"][:-1]
+    assert curve["points"][: len(known)] == known
+    assert curve["points"][-1] == (2002, 1 / 2003)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"offset": 3}', '{"offset": 3, "series": [[1, 2]]}'])
+def test_a_damaged_file_of_curves_is_passed_over(path: Path, damage: str) -> None:
+    _metrics(path, 10)
+    wanted = CurveReader().read(path)
+    (path.parent / metric_curves.FILE).write_text(damage, "ascii")
+    assert CurveReader().read(path) == wanted

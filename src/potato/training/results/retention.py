@@ -10,6 +10,7 @@ from potato.store import Connection, Database, held_out, predictions
 from potato.store import runs as rows
 from potato.store.pieces import PIECE
 from potato.store.runs import FINISHED, Run, State
+from potato.training.results import metric_curves
 from potato.training.results.take_in import remove_all
 
 
@@ -27,6 +28,9 @@ def tidy(project: Project, database: Database) -> list[str]:
     for run in finished:
         if run.state is not State.SUCCESS and run.digest is not None:
             remove_held_out(database, run.run_id)
+    for run in finished:
+        if not run.files_removed and run not in old:
+            metric_curves.keep(project.runs_dir / run.run_id)
     return [run.run_id for run in old if not run.files_removed and _remove_files(project, database, run.run_id)]
 
 
