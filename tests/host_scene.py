@@ -178,6 +178,14 @@ class Host:
             self._stderr.append(line)
 
 
+def taken(channel: Channel, length: int) -> bytes:
+    """The body of so many bytes that comes next."""
+    body, count = memoryview(bytearray(length)), 0
+    while count < length:
+        count += channel.read_into(body[count:], WAIT_S)
+    return bytes(body)
+
+
 def asks(standin: StandIn) -> Door:
     """A door that hands requests on to the stand-in, with a token of its own."""
 
@@ -203,4 +211,4 @@ class Failed(Exception):
         self.answer = answer
 
 
-__all__ = ["ChannelClosed", "Failed", "Host", "NotStarted", "asks", "code"]
+__all__ = ["ChannelClosed", "Failed", "Host", "NotStarted", "asks", "code", "taken"]

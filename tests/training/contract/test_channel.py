@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from host_scene import taken
 from lab import wait_for
 from potato.training.contract import channel
 from potato.training.contract.channel import PREFIX, Channel, ChannelClosed, ChannelSilent, NotAFrame
@@ -59,9 +61,7 @@ def test_frames_may_come_byte_by_byte_or_together(pair: Pair) -> None:
     assert [pair.here.receive(30) for _ in range(4)] == [({"a": 1}, b"body"), ({"b": 2}, b"")] * 2
     os.write(pair.write, two)
     assert pair.here.receive_header(30) == ({"a": 1}, 4)
-    pieces: list[bytes] = []
-    pair.here.read_body(4, pieces.append)
-    assert b"".join(pieces) == b"body"
+    assert taken(pair.here, 4) == b"body"
     assert pair.here.receive(30) == ({"b": 2}, b"")
 
 
@@ -93,10 +93,27 @@ def test_a_body_in_pieces(pair: Pair) -> None:
     sender = threading.Thread(target=pair.far().send_stream, args=({"ok": True}, len(data), read))
     sender.start()
     assert pair.here.receive_header(30) == ({"ok": True}, len(data))
-    came = bytearray()
-    pair.here.read_body(len(data), came.extend, 30)
+    came = taken(pair.here, len(data))
     sender.join()
     assert came == data
+
+
+def test_a_body_that_stops_is_taken_as_far_as_it_came(pair: Pair) -> None:
+    """What has come counts; that no more comes is told by the next look."""
+    room = memoryview(bytearray(100))
+    os.write(pair.write, frame(b"{}", b"x" * 100)[:-70])
+    assert pair.here.receive_header(30) == ({}, 100)
+    before = time.monotonic()
+    assert pair.here.read_into(room, 30) == 30
+    assert time.monotonic() - before < 20, "it does not wait for the rest"
+    with pytest.raises(ChannelSilent):
+        pair.here.read_into(room, 0.01)
+    os.write(pair.write, b"y" * 7)
+    pair.close(pair.write)
+    assert pair.here.read_into(room, 30) == 7
+    assert bytes(room[:8]) == b"yyyyyyyx"
+    with pytest.raises(ChannelClosed):
+        pair.here.read_into(room, 30)
 
 
 def test_a_source_that_ends_early_is_no_frame(pair: Pair) -> None:

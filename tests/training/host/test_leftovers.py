@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from host_scene import ChannelClosed, Failed, Host, asks
+from host_scene import ChannelClosed, Failed, Host, asks, taken
 from keepers import keepers_of
 from lab import wait_for
 from potato.training.agent.folder import JobFolder
@@ -50,9 +50,7 @@ class Left:
         if not header["ok"]:
             raise Failed(header)
         assert header["bytes"] == length
-        came = bytearray()
-        channel.read_body(length, came.extend, 60)
-        return bytes(came), channel.receive(60)[0]["sha256"]
+        return taken(channel, length), channel.receive(60)[0]["sha256"]
 
 
 @pytest.fixture
@@ -121,7 +119,7 @@ def test_a_file_that_shrinks_amid_its_way_ends_the_connection(left: Left) -> Non
     _, length = left.there.channel.receive_header(60)
     os.truncate(folder / "x", 1000)
     with pytest.raises(ChannelClosed):
-        left.there.channel.read_body(length, lambda piece: None, 60)
+        taken(left.there.channel, length)
     assert left.there.process.wait(30) == 0
 
 

@@ -11,17 +11,20 @@ import os
 import select
 import struct
 import threading
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+import time
+from functools import partial
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple, TypeVar, Union
 
 PREFIX = struct.Struct(">IQ")
 MAX_HEADER = 8 << 20
 MAX_BODY = 8 << 20
-"""A longer body is taken by `read_body` alone."""
+"""A longer body is taken by `read_into` alone."""
 PIECE = 1 << 20
+MOMENT_S = 0.25
 F_SETPIPE_SZ = 1031
 
-Sink = Callable[[bytes], Any]
-Source = Callable[[int], bytes]
+Read = TypeVar("Read", int, bytes)
+Source = Callable[[int], Union[bytes, memoryview]]
 
 
 class ChannelClosed(Exception):
@@ -93,23 +96,30 @@ class Channel:
         return header, body
 
     def receive_header(self, timeout_s: Optional[float] = None) -> Tuple[Dict[str, Any], int]:
-        """The next frame's header, and the length of the body, which the caller takes with `read_body`."""
+        """The next frame's header, and the length of the body, which the caller takes with `read_into`."""
         header_length, body_length = self._lengths(timeout_s)
         self._fill(PREFIX.size + header_length, timeout_s)
         header = _parsed(bytes(self._pending[PREFIX.size :]))
         self._pending.clear()
         return header, body_length
 
-    def read_body(self, length: int, sink: Sink, timeout_s: Optional[float] = None) -> None:
-        """Hand the `length` bytes that come next to `sink`, piece by piece.
+    def read_into(self, view: memoryview, timeout_s: Optional[float] = None) -> int:
+        """Fill `view` with what comes next of a body, as far as it comes within a moment of its first byte; how many
+        bytes that were, at least one.
 
-        Raises `ChannelClosed`, `ChannelSilent` when no byte came for `timeout_s`, and whatever `sink` raises; then
-        the stream is good for nothing more.
+        Raises `ChannelClosed`, and `ChannelSilent` when no byte came for `timeout_s`.
         """
-        while length:
-            piece = self._read(min(length, PIECE), timeout_s)
-            sink(piece)
-            length -= len(piece)
+        count, until, left = 0, None, timeout_s
+        while count < len(view):
+            try:
+                count += self._read(partial(os.readv, self._read_fd, [view[count:]]), left)
+            except (ChannelSilent, ChannelClosed):
+                if not count:
+                    raise
+                break  # the end is told next time
+            until = until or time.monotonic() + MOMENT_S
+            left = max(0.0, until - time.monotonic())
+        return count
 
     def _lengths(self, timeout_s: Optional[float]) -> Tuple[int, int]:
         self._fill(PREFIX.size, timeout_s)
@@ -121,22 +131,24 @@ class Channel:
     def _fill(self, length: int, timeout_s: Optional[float]) -> None:
         """Have at least `length` bytes of the present frame, and not one of the next."""
         while len(self._pending) < length:
-            self._pending += self._read(min(length - len(self._pending), PIECE), timeout_s)
+            most = min(length - len(self._pending), PIECE)
+            self._pending += self._read(partial(os.read, self._read_fd, most), timeout_s)
 
-    def _read(self, most: int, timeout_s: Optional[float]) -> bytes:
-        piece: Optional[bytes] = None
-        while piece is None:
+    def _read(self, read: Callable[[], Read], timeout_s: Optional[float]) -> Read:
+        """What `read` reads, at least one byte, once there is one."""
+        while True:
             try:
-                piece = os.read(self._read_fd, most)
+                came = read()
+                break
             except BlockingIOError:
                 _wait(self._read_fd, select.POLLIN, timeout_s, "came")
             except OSError as error:
                 raise ChannelClosed("the connection broke: %s" % error) from error
-        if not piece:
+        if not came:
             raise ChannelClosed("the connection was closed")
-        return piece
+        return came
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: Union[bytes, memoryview]) -> None:
         left = memoryview(data)
         while left:
             try:

@@ -11,6 +11,7 @@ from potato.training.host.failures import CallFailed
 from potato.training.host.session import Session
 
 NAME = "artifacts"
+PIECE = 128 << 10
 
 
 def list_artifacts(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
@@ -49,8 +50,10 @@ def newest(folder: JobFolder) -> Optional[Attempt]:
 
 
 def _send(session: Session, descriptor: int, length: int, digest: Any) -> None:
-    def read(most: int) -> bytes:
-        piece = os.read(descriptor, most)
+    buffer = memoryview(bytearray(PIECE))  # a small one: what is hashed and sent is still in the core's own cache
+
+    def read(most: int) -> memoryview:
+        piece = buffer[: os.readv(descriptor, [buffer[:most]])]
         digest.update(piece)
         return piece
 
@@ -62,7 +65,7 @@ def _send(session: Session, descriptor: int, length: int, digest: Any) -> None:
 
 def _pieces(descriptor: int, length: int) -> Iterator[bytes]:
     while length:
-        piece = os.read(descriptor, min(length, 64 << 20))
+        piece = os.read(descriptor, min(length, 8 << 20))
         if not piece:
             return
         length -= len(piece)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import queue
 import shutil
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from potato.training.contract.files import sync_folder
 from potato.training.ssh.errors import HostFailed
 from potato.training.ssh.session import Session
 from potato.training.ssh.text import clean
+from potato.training.ssh.writing import Writing
 
 MOST_FILES = 20_000
-PIECES_AHEAD = 8
 TRIES = 2
 
 Progress = Callable[[int, int], None]
@@ -147,8 +143,8 @@ class Copying:
                 raise HostFailed(session.host, "artifact", clean(header.get("error"), 1000), None)
             if offset + length != file.size:
                 raise Damaged(f"{file.path} changed while it was copied")
-            with Writing(target, part, offset) as writing, session.talking(doing, self._silence_s):
-                session.channel.read_body(length, self._counted(writing, offset), self._silence_s)
+            with Writing(target, part, offset, length) as writing, session.talking(doing, self._silence_s):
+                self._take(session, writing, offset, length)
             told, _ = session.receive(doing, self._silence_s)
         if told.get("sha256") == writing.digest():
             return True
@@ -163,65 +159,12 @@ class Copying:
                 header, length = session.channel.receive_header(self._silence_s)
         return header, length
 
-    def _counted(self, writing: Writing, done: int) -> Callable[[bytes], None]:
-        def take(piece: bytes) -> None:
-            nonlocal done
-            writing.put(piece)
-            done += len(piece)
-            self._progress(self._here + done, self._total)
-
-        return take
-
-
-class Writing:
-    """Writes what comes into a file, in a thread of its own, so that the network never waits for the disk."""
-
-    def __init__(self, file: BinaryIO, path: Path, offset: int) -> None:
-        self._file = file
-        self._path = path
-        self._offset = offset
-        self._digest = hashlib.sha256()
-        self._pieces: queue.Queue[bytes | None] = queue.Queue(PIECES_AHEAD)
-        self._failure: OSError | None = None
-        self._thread = threading.Thread(target=self._work, name="copying", daemon=True)
-
-    def __enter__(self) -> Writing:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._pieces.put(None)
-        self._thread.join()
-        if self._failure is not None and kind is None:
-            raise self._failure
-
-    def put(self, piece: bytes) -> None:
-        """Have it written. Raises `OSError` where the disk did not take what came before."""
-        if self._failure is not None:
-            raise self._failure
-        self._pieces.put(piece)
-
-    def digest(self) -> str:
-        """The SHA-256 of the whole file in hex, once all is written."""
-        return self._digest.hexdigest()
-
-    def _work(self) -> None:
-        try:
-            self._read_begun()
-            while (piece := self._pieces.get()) is not None:
-                self._file.write(piece)
-                self._digest.update(piece)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            self._failure = error
-            while self._pieces.get() is not None:  # whoever puts must not wait for ever
-                pass
-
-    def _read_begun(self) -> None:
-        """What an earlier try brought counts into the digest."""
-        with self._path.open("rb") as file:
-            left = self._offset
-            while left and (piece := file.read(min(left, 1 << 20))):
-                self._digest.update(piece)
-                left -= len(piece)
+    def _take(self, session: Session, writing: Writing, offset: int, length: int) -> None:
+        """Have the `length` bytes that come now written at `offset`."""
+        end = offset + length
+        while offset < end:
+            buffer = writing.room()
+            count = session.channel.read_into(memoryview(buffer)[: end - offset], self._silence_s)
+            writing.put(buffer, count)
+            offset += count
+            self._progress(self._here + offset, self._total)
