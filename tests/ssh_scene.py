@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import relay
 from lab import FAST, Lab, finished, wait_for
 from machines import FAKES, PYTHON
 from potato.store.runs import Run, State
@@ -20,6 +21,10 @@ from sshd import ALIAS, Host
 REMOTE_DIR = ".cache/potato-training"
 QUICK = SshTiming(connect=5, alive_interval=1, alive_count=2, silence=15.0, first_pause=0.1, longest_pause=0.5)
 """Breaks are noticed in seconds."""
+IMPATIENT = SshTiming(connect=5, first_pause=0.1, longest_pause=0.2, copy_silence=2.0)
+"""A copy that brings nothing is soon given up."""
+SLOW = 400_000
+"""Bytes a second: a model of some MB is on its way for seconds."""
 
 
 def settings(host: Host | str = ALIAS, **more: Any) -> dict[str, Any]:
@@ -99,6 +104,20 @@ def scene(lab: Lab, timing: SshTiming | None = None) -> Iterator[Scene]:
     """The lab's runs are seen through until the block ends."""
     with lab.supervisor(replace(FAST, ssh=timing or SshTiming())) as supervisor:
         yield Scene(lab, supervisor)
+
+
+def slowly(host: Host) -> str:
+    """A name by which the host is reached by a slow way."""
+    return host.also("slow", relay.option(rate=SLOW))
+
+
+def broken_off(lab: Scene, host: Host) -> Run:
+    """A run whose host went away while the model was copied, and stayed away."""
+    run_id = lab.submit(weights=1, weights_mb=3)
+    wait_for(lambda: any(path.stat().st_size > 1000 for path in lab.folder(run_id).path.rglob("weights-0.bin")), 60)
+    host.down()
+    host.close()
+    return lab.success(run_id)
 
 
 def error(run: Run) -> dict[str, Any]:

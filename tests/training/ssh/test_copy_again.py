@@ -7,34 +7,19 @@ from pathlib import Path
 
 import pytest
 
-import relay
 from lab import use_fakes, wait_for
 from potato.store.runs import Run, State
 from potato.training.runs.copies import CopyIsGoing, NothingToCopy
-from potato.training.ssh.timing import SshTiming
-from ssh_scene import Scene, jobs_there, scene, settings, ssh_lab
+from ssh_scene import IMPATIENT, Scene, broken_off, jobs_there, scene, settings, slowly, ssh_lab
 from sshd import ALIAS, Host
-
-IMPATIENT = SshTiming(connect=5, first_pause=0.1, longest_pause=0.2, copy_silence=2.0)
-RATE = 400_000
 
 
 @pytest.fixture
 def lab(host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
     """A lab whose host is reached by a slow way."""
     use_fakes(monkeypatch)
-    host.also("slow", relay.option(rate=RATE))
-    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings("slow")}), IMPATIENT) as made:
+    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(slowly(host))}), IMPATIENT) as made:
         yield made
-
-
-def broken_off(lab: Scene, host: Host) -> Run:
-    """A run whose host went away while the model was copied, and stayed away."""
-    run_id = lab.submit(weights=1, weights_mb=3)
-    wait_for(lambda: any(path.stat().st_size > 1000 for path in lab.folder(run_id).path.rglob("weights-0.bin")), 60)
-    host.down()
-    host.close()
-    return lab.success(run_id)
 
 
 def test_a_model_that_did_not_come_home_is_fetched_later(lab: Scene, host: Host) -> None:
