@@ -120,9 +120,10 @@ def test_a_data_file_named_twice(findings):
     ]
 
 
-def test_the_strategy_that_is_not_built(findings):
+def test_a_strategy_that_no_model_feeds(findings):
     assert findings(BASE + "assignment_strategy: uncertainty\n") == [
-        "warning: config.yaml:9: assignment_strategy is uncertainty, which hands out items at random in this version"
+        "warning: config.yaml:9: assignment_strategy is uncertainty, and without model_training.enabled: true and "
+        "writeback.schemas and writeback.include_unlabeled: true no model says what it is unsure of: items come at random"
     ]
 
 

@@ -85,7 +85,9 @@ class ProjectFile(Model):
     annotations_per_item: int = Field(default=1, ge=1)
     """How many annotators each item is given to."""
     assignment_strategy: Literal["ordered", "random", "least-annotated", "uncertainty"] = "ordered"
-    """Which item comes next."""
+    """Which item comes next; `uncertainty`: the one that the newest live model is least sure of."""
+    uncertainty_random_share: float = Field(default=0.2, ge=0, le=1)
+    """With `uncertainty`, the share of items that come at random; held-out items come in no other way."""
     lease_minutes: float = Field(default=60, gt=0)
     """An item handed out and not answered within this time is given to others."""
     guidelines: Text | None = None

@@ -127,8 +127,24 @@ def _retraining(config: ProjectFile) -> Iterator[Problem]:
 
 
 def _assignment(config: ProjectFile) -> Iterator[Problem]:
-    if config.assignment_strategy == "uncertainty":
-        yield Problem(("assignment_strategy",), "is uncertainty, which hands out items at random in this version")
+    if config.assignment_strategy != "uncertainty":
+        return
+    writeback = config.model_training.writeback
+    lacks = [
+        name
+        for name, there in (
+            ("model_training.enabled: true", config.model_training.enabled),
+            ("writeback.schemas", bool(writeback.schemas)),
+            ("writeback.include_unlabeled: true", writeback.include_unlabeled),
+        )
+        if not there
+    ]
+    if lacks:
+        yield Problem(
+            ("assignment_strategy",),
+            f"is uncertainty, and without {' and '.join(lacks)} no model says what it is unsure of: items come at"
+            " random",
+        )
 
 
 def _twice(project: Project) -> Iterator[Problem]:

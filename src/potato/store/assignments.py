@@ -15,12 +15,14 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select, tuple_, update
 
+from potato.store import rankings
 from potato.store.clock import to_text
 from potato.store.facts import counted, tally
 from potato.store.items import VISIBLE, visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, Standing, State, settle
 from potato.store.tables import assignments, cursors, items, returned, users, wanted
+from potato.store.tables import rankings as ranking
 from potato.store.upsert import upsert
 
 SWEPT_AT_ONCE = 50
@@ -97,6 +99,18 @@ _RETURNED = (
     .where(returned.c.seq > _AFTER)
     .order_by(returned.c.seq)
     .limit(WINDOW)
+)
+_LEAST_SURE = (
+    select(ranking.c.place, ranking.c.item)
+    .join(wanted, wanted.c.item == ranking.c.item)
+    .where(
+        ranking.c.run_id == bindparam("run"),
+        ranking.c.place > _AFTER,
+        ranking.c.place > bindparam("shared"),
+        _unmet(ranking.c.item),
+    )
+    .order_by(ranking.c.place)
+    .limit(1)
 )
 _WINDOW = (
     select(wanted.c.item)
@@ -220,6 +234,8 @@ def _own(conn: Connection, user: int) -> int | None:
 def _new(conn: Connection, user: int, rules: Rules) -> int | None:
     lists = _Lists(conn, user)
     found = lists.returned()
+    if found is None and rules.strategy == "uncertainty" and rules.random.random() >= rules.random_share:
+        found = lists.least_sure()
     if found is None and rules.strategy in ("random", "uncertainty"):
         found = lists.at_random(rules.random)
     elif found is None and rules.strategy == "least-annotated":
@@ -252,6 +268,19 @@ class _Lists:
         found = (self._first(_ON_LEVEL, f"level:{level}", level=level) for level in range(target))
         return next((item for item in found if item is not None), None)
 
+    def least_sure(self) -> int | None:
+        """What the newest live model is least sure of; None where there is no such model, or nothing left of it."""
+        run_id = rankings.newest(self._conn)
+        if run_id is None:
+            return None
+        name, shared = rankings.list_name(run_id), rankings.shared_place(self._conn, run_id)
+        rows = self._rows(_LEAST_SURE, name, run=run_id, shared=shared)
+        if rows:
+            self._move(name, rows[0].place)
+            return int(rows[0].item)
+        self._move(name, rankings.last_place(self._conn, run_id))  # so that the next request need not look again
+        return None
+
     def at_random(self, random: Random) -> int | None:
         last = tally(self._conn, VISIBLE)
         for _ in range(PROBES):
@@ -271,7 +300,7 @@ class _Lists:
             self._move(name, last)  # so that the next request does not look through all of it again
         return None
 
-    def _rows(self, statement: Select[Any], name: str, **values: int) -> Sequence[Any]:
+    def _rows(self, statement: Select[Any], name: str, **values: Any) -> Sequence[Any]:
         return self._conn.execute(statement, {"who": self._user, "list": name, **values}).all()
 
     def _move(self, name: str, place: int) -> None:

@@ -22,6 +22,8 @@ class Rules:
     """How many annotators each item is given to."""
     lease: timedelta = timedelta(minutes=60)
     strategy: str = "ordered"
+    random_share: float = 0.2
+    """`uncertainty`: the share of items that are handed out at random."""
     random: random.Random = field(default_factory=random.Random)
 
     @classmethod
@@ -33,6 +35,7 @@ class Rules:
             target=config.annotations_per_item,
             lease=timedelta(minutes=config.lease_minutes),
             strategy=config.assignment_strategy,
+            random_share=config.uncertainty_random_share,
         )
 
     def is_done(self, answers: Mapping[str, Answer]) -> bool:

@@ -11,7 +11,7 @@ from potato.store import Connection, Database, predictions
 from potato.store.pieces import PIECE
 from potato.store.predictions import Stored
 from potato.training.contract.bundle import Bundle
-from potato.training.results import answers, curves, held_out, retention
+from potato.training.results import answers, curves, held_out, ranking, retention
 from potato.training.results.take_in import TakeIn, Taken
 from potato.training.results.writeback import Comparison, Verdict, decide
 
@@ -37,6 +37,8 @@ def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict
         scores = curves.beside_whole(project, database, args["run_id"], args["curve_of"], scores)
     compared = _compare(project, database, args["run_id"], bundle, taken)
     verdict = decide(project.config.model_training, taken.gates, scores, compared)
+    if verdict.live and ranking.is_wanted(project):
+        ranking.rank(database, args["run_id"])
     if args.get("curve_of"):
         verdict.report["reason"] = curves.NEVER_SHOWN
     return {
@@ -50,7 +52,9 @@ def evaluate(project: Project, database: Database, args: dict[str, Any]) -> dict
 
 
 def tidy(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
-    """Remove the leftovers of runs that ended early and the files of old ones; answers the ids whose files went."""
+    """Remove the leftovers of runs that ended early and the files of old ones, and see to the ranking by which items
+    are handed out; answers the ids whose files went."""
+    ranking.keep(project, database)
     return {"removed": retention.tidy(project, database)}
 
 

@@ -168,7 +168,9 @@ class Supervisor:
                 self.records.announcer.shown(connection, run, replaced)
             return run
 
-        return self.records.write(run_id, write)
+        shown = self.records.write(run_id, write)
+        self._tidy()  # and items are handed out by what it is unsure of
+        return shown
 
     def try_webhook(self, number: int) -> str:
         """Send a test event to the project's webhook of that number; the delivery's id. Raises `UnknownWebhook`."""
