@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
@@ -161,6 +161,24 @@ def in_states(connection: Connection, states: Iterable[State]) -> Sequence[Run]:
     """The runs in any of those states, oldest first: the order of the queue."""
     chosen = [state.value for state in states]
     return _load(connection, select(runs).where(runs.c.state.in_(chosen)).order_by(runs.c.created_at, runs.c.run_id))
+
+
+class Brief(NamedTuple):
+    """A run in a list of choices."""
+
+    run_id: str
+    trainer: str
+    schemas: Sequence[str]
+    finished_at: str
+    train_share: float
+    curve_of: str | None
+
+
+def succeeded(connection: Connection, limit: int) -> list[Brief]:
+    """The newest runs that ended well; without their figures, which take longer to read than all the rest."""
+    columns = (runs.c.run_id, runs.c.trainer, runs.c.schemas, runs.c.finished_at, runs.c.train_share, runs.c.curve_of)
+    query = select(*columns).where(runs.c.state == State.SUCCESS.value).order_by(runs.c.created_at.desc()).limit(limit)
+    return [Brief(*row) for row in connection.execute(query)]
 
 
 def curve(connection: Connection, run_id: str) -> Sequence[Run]:

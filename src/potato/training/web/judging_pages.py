@@ -14,6 +14,7 @@ from potato.project import Project
 from potato.store import Connection, held_out
 from potato.store import runs as stored
 from potato.store.held_out import Which
+from potato.store.runs import Brief
 from potato.training.runs.model import Run, State
 from potato.training.web import figures, judging
 from potato.training.web.answers import RunId
@@ -55,15 +56,12 @@ def wrong_items(connection: Connection, run: Run, project: Project) -> dict[str,
     return found
 
 
-def others(connection: Connection, run: Run) -> list[Run]:
+def others(connection: Connection, run: Run) -> list[Brief]:
     """The runs that this one can be compared with, newest first."""
     if run.state is not State.SUCCESS:
         return []
-    return [
-        other
-        for other in stored.page(connection, CHOICES)
-        if other.state is State.SUCCESS and other.run_id != run.run_id and set(other.schemas) & set(run.schemas)
-    ]
+    found = stored.succeeded(connection, CHOICES)
+    return [other for other in found if other.run_id != run.run_id and set(other.schemas) & set(run.schemas)]
 
 
 def in_words(row: dict[str, Any], project: Project, scheme: str) -> dict[str, Any]:
