@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
+from potato.admin.adjudication import router as adjudication_router
 from potato.admin.item import item_view, media_file
 from potato.admin.measuring import AgreementGauge
 from potato.admin.overview import overview
@@ -23,6 +24,7 @@ from potato.web.site import SiteDep
 
 router = APIRouter(include_in_schema=False)
 router.include_router(users_router)
+router.include_router(adjudication_router)
 
 ANNOTATORS_SHOWN = 500
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import merge
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,7 +18,7 @@ from potato.items.exporters import Exporter, Labels, Line, Options, PreLabels, e
 from potato.items.pre_labels import pre_labels
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
-from potato.store import Connection, Database
+from potato.store import Connection, Database, adjudications
 from potato.store.annotations import count_by_scheme, count_skips
 from potato.store.exporting import AnsweredItem, Said, answered_items
 from potato.training.contract.files import sync_folder, write_json
@@ -57,6 +58,7 @@ class Manifest:
     annotators: set[str] = field(default_factory=set)
     answers: Counter[str] = field(default_factory=Counter)
     skipped: int = 0
+    adjudicated: Counter[str] = field(default_factory=Counter)
     pre_labels: Counter[str] = field(default_factory=Counter)
     no_longer_in_project: dict[str, Counter[str]] = field(default_factory=dict)
 
@@ -75,6 +77,7 @@ class Manifest:
             "annotations": sum(self.answers.values()),
             "by_scheme": dict(self.answers),
             "skipped": self.skipped,
+            "adjudicated": dict(self.adjudicated),
             "pre_labels": dict(self.pre_labels),
             "no_longer_in_project": {name: dict(counts) for name, counts in self.no_longer_in_project.items()},
         }
@@ -143,11 +146,13 @@ class _Export:
     def run(self, writes: Exporter, write: Any) -> Manifest:
         """Call `write(lines, options)`, and count what passes."""
         manifest = Manifest()
-        stored, skips = count_by_scheme(self._conn), count_skips(self._conn)
+        stored, decided = count_by_scheme(self._conn), adjudications.count_by_scheme(self._conn)
         lines = self._lines(writes)
-        write(_counted(lines, manifest, self._project.schemes), self._options(stored))
-        if dict(manifest.answers) != stored or manifest.skipped != skips:
-            raise ExportDiffers({**manifest.answers, "skipped": manifest.skipped}, {**stored, "skipped": skips})
+        write(_counted(lines, manifest, self._project.schemes), self._options(stored, decided))
+        wrote = {**manifest.answers, "skipped": manifest.skipped, "adjudicated": manifest.adjudicated.total()}
+        has = {**stored, "skipped": count_skips(self._conn), "adjudicated": sum(decided.values())}
+        if wrote != has:
+            raise ExportDiffers(wrote, has)
         return manifest
 
     def _lines(self, writes: Exporter) -> Iterator[Line]:
@@ -157,21 +162,23 @@ class _Export:
             return merge(lines, pre_labels(self._conn, self._project), key=lambda line: line.seq)
         return lines
 
-    def _options(self, stored: Mapping[str, int]) -> Options:
+    def _options(self, stored: Mapping[str, int], decided: Mapping[str, int]) -> Options:
         known = self._project.schemes
+        given = {*stored, *decided}
         config = self._project.config
         return Options(
-            schemes=[*(name for name in known if name in stored), *sorted(set(stored) - set(known))],
+            schemes=[*(name for name in known if name in given), *sorted(given - set(known))],
             known=known,
             id_key=config.item_properties.id_key,
             text_key=config.item_properties.text_key,
             name=config.annotation_task_name,
+            adjudicated=bool(decided),
             guard_formulas=self._guard,
         )
 
 
 def _labels(item: AnsweredItem) -> Iterator[Labels]:
-    """An item's answers and skips, a line for each annotator, by name."""
+    """An item's answers and skips, a line for each annotator, by name; then what was decided."""
     skips = {skip.annotator: skip for skip in item.skips}
     by_annotator: dict[str, list[Said]] = {}
     for said in item.answers:
@@ -191,6 +198,11 @@ def _labels(item: AnsweredItem) -> Iterator[Labels]:
             {said.scheme: detail for said in said_ if (detail := _detail(said))},
         )
 
+    for name, made in groupby(item.decided, key=lambda each: each.annotator):
+        of_one = list(made)
+        answers = {each.scheme: each.value for each in of_one}
+        yield Labels(item.seq, item.id, item.text, None, answers, max(each.at for each in of_one), adjudicator=name)
+
 
 def _detail(said: Said) -> dict[str, Any]:
     detail: dict[str, Any] = {}
@@ -200,6 +212,8 @@ def _detail(said: Said) -> dict[str, Any]:
         detail["suggestion"] = said.suggestion
     if said.elapsed_ms is not None:
         detail["elapsed_ms"] = said.elapsed_ms
+    if said.shown is not None:
+        detail["shown"] = said.shown
     return detail
 
 
@@ -218,8 +232,9 @@ def _counted(lines: Iterable[Line], manifest: Manifest, schemes: Mapping[str, Sc
         if line.annotator is not None:
             manifest.annotators.add(line.annotator)
         manifest.skipped += line.skipped is not None
+        counts = manifest.answers if line.adjudicator is None else manifest.adjudicated
         for name, answer in line.answers.items():
-            manifest.answers[name] += 1
+            counts[name] += 1
             said = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
             known = takes.get((name, said))
             if known is None:

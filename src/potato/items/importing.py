@@ -11,10 +11,10 @@ from potato.items.labels import LabelLine, LabelReader
 from potato.items.problems import Problems, RowProblem, several
 from potato.project import Project
 from potato.schemes import InvalidAnswer
-from potato.store import Connection, Database, imports
+from potato.store import Connection, Database, adjudications, imports
 from potato.store import items as store_items
 from potato.store.clock import Clock, utc_now
-from potato.store.imports import PIECE, SKIP, Clash, Outcome, Staged
+from potato.store.imports import NOBODY, PIECE, SKIP, Clash, Outcome, Staged
 from potato.store.lock import exclusive
 from potato.store.rules import Rules
 
@@ -133,10 +133,12 @@ class _Import:
         self._check_quotes(conn, lines, seqs)
         rows: list[Staged] = []
         for line in lines:
-            if line.annotator is None:
+            if line.annotator is None and line.adjudicator is None:
                 self._report.pre_labels += 1
             elif line.item not in seqs:
                 self._problem(line, f"the project has no item {line.item!r:.80}")
+            elif line.annotator is None:
+                rows.extend(self._decided(line, seqs[line.item]))
             else:
                 self._annotators.add(line.annotator)
                 rows.extend(self._answers(line, line.annotator, seqs[line.item], orphans))
@@ -181,9 +183,22 @@ class _Import:
                 origin=detail.get("origin", "none"),
                 suggestion=detail.get("suggestion"),
                 elapsed_ms=detail.get("elapsed_ms"),
+                shown=detail.get("shown"),
             )
         if line.skipped is not None:
             yield Staged(item, annotator, SKIP, line.skipped or None, line.at, line.line)
+
+    def _decided(self, line: LabelLine, item: int) -> Iterator[Staged]:
+        for scheme, (raw, reason) in line.refused.items():
+            if self._adjudicated(item, scheme) != raw:
+                self._problem(line, reason)
+        for scheme, value in line.answers.items():
+            yield Staged(item, NOBODY, scheme, value, line.at, line.line, origin=line.adjudicator or "")
+
+    def _adjudicated(self, item: int, scheme: str) -> object:
+        with self._database.read() as conn:
+            found = adjudications.of_items(conn, [item]).get((item, scheme))
+        return None if found is None else found.value
 
     def _texts(self, ids: list[str]) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -20,7 +20,7 @@ from potato.schemes import Answer, InvalidAnswer
 from potato.store.clock import from_text, to_text
 from potato.store.users import InvalidName, check_name
 
-KEYS = {"id", "annotator", "annotations", "at", "skipped", "details", "pre_labels", "text"}
+KEYS = {"id", "annotator", "adjudicator", "annotations", "at", "skipped", "details", "pre_labels", "text"}
 ORIGINS = ("none", "accepted", "changed")
 
 
@@ -28,7 +28,7 @@ ORIGINS = ("none", "accepted", "changed")
 class LabelLine:
     """One line, parsed. `refused` are answers that the project does not take: scheme → (the answer, why).
 
-    `annotator` is None on a line that holds a model's suggestions only.
+    `annotator` is None on a line of what an `adjudicator` decided, and on one that holds a model's suggestions only.
     """
 
     file: str
@@ -40,6 +40,7 @@ class LabelLine:
     at: str | None = None
     skipped: str | None = None
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
+    adjudicator: str | None = None
 
 
 class _Wrong(Exception):
@@ -75,11 +76,15 @@ class LabelReader:
         item = _item(fields.get("id"))
         if "annotator" not in fields and "pre_labels" in fields:
             return LabelLine(plain.file, plain.line, item, None)
+        decided = "adjudicator" in fields
+        if decided and "annotator" in fields:
+            raise _Wrong("a line has an annotator or an adjudicator, not both")
         line = LabelLine(
             plain.file,
             plain.line,
             item,
-            _annotator(fields.get("annotator")),
+            None if decided else _annotator(fields.get("annotator")),
+            adjudicator=_annotator(fields["adjudicator"]) if decided else None,
             at=_at(fields.get("at")),
             skipped=_skipped(fields.get("skipped")),
             details=_details(fields.get("details")),
@@ -146,7 +151,7 @@ def _details(value: Any) -> dict[str, dict[str, Any]]:
 
 
 def _check_detail(name: str, detail: Mapping[str, Any]) -> None:
-    unknown = set(detail) - {"origin", "suggestion", "elapsed_ms"}
+    unknown = set(detail) - {"origin", "suggestion", "elapsed_ms", "shown"}
     elapsed, suggestion = detail.get("elapsed_ms"), detail.get("suggestion")
     if unknown:
         raise _Wrong(f"details of {name!r:.80}: unknown key {sorted(unknown)[0]!r:.80}")

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, Select, Text, cast, func, literal, select
 
 from potato.schemes import Answer
 from potato.store.settling import State
+from potato.store.tables import adjudications, assignments, items, users
 from potato.store.tables import annotations as answers_
-from potato.store.tables import assignments, items, users
 
 _STREAMED = {"yield_per": 2_000}
 _REMEMBERED = 50_000
@@ -35,6 +35,8 @@ class Said(NamedTuple):
     origin: str
     suggestion: dict[str, Any] | None
     elapsed_ms: int | None
+    shown: Any = None
+    """How the question stood, where that differs from person to person."""
 
 
 class Skipped(NamedTuple):
@@ -46,39 +48,54 @@ class Skipped(NamedTuple):
 
 
 class AnsweredItem(NamedTuple):
-    """An item with all that was said of it, by annotator's name, then scheme. `text` is empty unless asked for."""
+    """An item with all that was said of it, by annotator's name, then scheme, and what was decided, by adjudicator.
+
+    `text` is empty unless asked for.
+    """
 
     seq: int
     id: str
     text: str
     answers: list[Said]
     skips: list[Skipped]
+    decided: list[Said]
 
 
 def answered_items(conn: Connection, *, text: bool) -> Iterator[AnsweredItem]:
-    """Every item that was answered or skipped by somebody, in the order of the data files."""
+    """Every item that somebody has answered, skipped or decided, in the order of the data files."""
     names = {row[0]: row[1] for row in conn.execute(select(users.c.id, users.c.name))}
     answers = _by_item(conn.execute(_answers(text=text), execution_options=_STREAMED))
     skips = _by_item(conn.execute(_skips(text=text), execution_options=_STREAMED))
+    decided = _by_item(conn.execute(_decisions(text=text), execution_options=_STREAMED))
     parse = _Parser()
-    merged = merge(
-        ((seq, 0, rows) for seq, rows in answers), ((seq, 1, rows) for seq, rows in skips), key=itemgetter(0, 1)
-    )
-    for seq, parts in groupby(merged, key=itemgetter(0)):
-        said, skipped, about = [], [], ("", "")
-        for _, kind, rows in parts:
-            about = rows[0][1:3]
-            if kind == 0:
-                said = sorted((_said(row, names, parse) for row in rows), key=itemgetter(0, 1))
-            else:
-                skipped = sorted(Skipped(names[row[3]], row[4] or "", row[5]) for row in rows)
-        yield AnsweredItem(seq, *about, said, skipped)
+    merged = merge(_numbered(answers, 0), _numbered(skips, 1), _numbered(decided, 2), key=itemgetter(0, 1))
+    for _, parts in groupby(merged, key=itemgetter(0)):
+        yield _item(list(parts), names, parse)
+
+
+def _item(parts: list[Any], names: dict[int, str], parse: _Parser) -> AnsweredItem:
+    said: list[Said] = []
+    skipped: list[Skipped] = []
+    decided: list[Said] = []
+    for _, kind, rows in parts:
+        if kind == 0:
+            said = sorted((_said(row, names, parse) for row in rows), key=itemgetter(0, 1))
+        elif kind == 1:
+            skipped = sorted(Skipped(names[row[3]], row[4] or "", row[5]) for row in rows)
+        else:
+            decided = [Said(row[3], row[4], parse(row[5]), row[6], "none", None, None) for row in rows]
+    seq, item, text = parts[0][2][0][:3]
+    return AnsweredItem(seq, item, text, said, skipped, sorted(decided, key=itemgetter(0, 1)))
+
+
+def _numbered(groups: Iterator[tuple[int, list[Any]]], kind: int) -> Iterator[tuple[int, int, list[Any]]]:
+    return ((seq, kind, rows) for seq, rows in groups)
 
 
 def _said(row: Any, names: dict[int, str], parse: _Parser) -> Said:
-    _, _, _, user, scheme, value, at, origin, suggestion, elapsed_ms = row
-    shown = None if suggestion is None else parse(suggestion)
-    return Said(names[user], scheme, parse(value), at, origin, shown, elapsed_ms)
+    _, _, _, user, scheme, value, at, origin, suggestion, elapsed_ms, stood = row
+    suggested = None if suggestion is None else parse(suggestion)
+    return Said(names[user], scheme, parse(value), at, origin, suggested, elapsed_ms, stood and parse(stood))
 
 
 def _by_item(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
@@ -106,12 +123,23 @@ def _about(text: bool) -> tuple[Any, ...]:
 
 
 def _answers(*, text: bool) -> Select[Any]:
-    suggestion = func.nullif(cast(answers_.c.suggestion, Text), "null")
+    suggestion, stood = (
+        func.nullif(cast(column, Text), "null") for column in (answers_.c.suggestion, answers_.c.shown)
+    )
     columns = (answers_.c.user, answers_.c.scheme, cast(answers_.c.value, Text), answers_.c.at, answers_.c.origin)
     return (
-        select(answers_.c.item, *_about(text), *columns, suggestion, answers_.c.elapsed_ms)
+        select(answers_.c.item, *_about(text), *columns, suggestion, answers_.c.elapsed_ms, stood)
         .join(items, items.c.seq == answers_.c.item)
         .order_by(answers_.c.item)
+    )
+
+
+def _decisions(*, text: bool) -> Select[Any]:
+    made = adjudications.c
+    return (
+        select(made.item, *_about(text), made.adjudicator, made.scheme, cast(made.value, Text), made.at)
+        .join(items, items.c.seq == made.item)
+        .order_by(made.item)
     )
 
 

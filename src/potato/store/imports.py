@@ -16,7 +16,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, insert, null, select, update
 
 from potato.schemes import Answer
-from potato.store import users
+from potato.store import adjudications, users
+from potato.store.adjudications import Adjudicated
 from potato.store.annotations import Entry, record
 from potato.store.clock import to_text
 from potato.store.database import Database
@@ -29,6 +30,8 @@ from potato.store.upsert import upsert
 PIECE = 2_000
 SKIP = ""
 """The scheme of a staged row that says: this annotator skipped the item. Its value is why."""
+NOBODY = ""
+"""The annotator of a staged row that is no answer but a decision; `origin` names who made it."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Staged:
     origin: str = "none"
     suggestion: Mapping[str, Any] | None = None
     elapsed_ms: int | None = None
+    shown: Any = None
 
     @property
     def key(self) -> tuple[int, str, str]:
@@ -87,7 +91,7 @@ class Outcome:
         return self.counts["kept"]
 
 
-_COLUMNS = ("item", "annotator", "scheme", "value", "at", "origin", "suggestion", "elapsed_ms", "line")
+_COLUMNS = ("item", "annotator", "scheme", "value", "at", "origin", "suggestion", "elapsed_ms", "shown", "line")
 _STAGED = select(*(import_rows.c[name] for name in _COLUMNS)).where(
     import_rows.c.import_id == bindparam("of_import"), import_rows.c.item.in_(bindparam("items", expanding=True))
 )
@@ -201,7 +205,8 @@ class _Decisions:
 
     def __init__(self, conn: Connection, rows: Sequence[Staged], *, replace: bool, create: datetime | None) -> None:
         items = {"items": list({row.item for row in rows})}
-        self.users = _ids(conn, {row.annotator for row in rows}, create)
+        self.users = _ids(conn, {row.annotator for row in rows} - {NOBODY}, create)
+        self.decided = adjudications.of_items(conn, items["items"])
         self.answers: dict[Key, dict[str, tuple[Answer, str]]] = defaultdict(dict)
         for item, user, scheme, value, at in conn.execute(_CURRENT, items):
             self.answers[item, user][scheme] = (value, at)
@@ -211,6 +216,8 @@ class _Decisions:
         self.verdicts = {row.key: self._verdict(row) for row in rows}
 
     def _verdict(self, row: Staged) -> str:
+        if row.annotator == NOBODY:
+            return self._decision_verdict(row)
         key = (row.item, self.users.get(row.annotator, 0))
         if row.scheme == SKIP:
             return self._skip_verdict(key, row)
@@ -223,6 +230,14 @@ class _Decisions:
         if self._replace or _is_later(row.at, earlier):
             return "changed" if has is not None else "new"
         return "kept"
+
+    def _decision_verdict(self, row: Staged) -> str:
+        has = self.decided.get((row.item, row.scheme))
+        if has is None:
+            return "new"
+        if (has.value, has.adjudicator) == (row.value, row.origin):
+            return "same"
+        return "changed" if self._replace or _is_later(row.at, has.at) else "kept"
 
     def _skip_verdict(self, key: Key, row: Staged) -> str:
         state, reason = self.states.get(key, (None, None))
@@ -250,8 +265,13 @@ def _apply_piece(database: Database, row: Any, outcome: Outcome, rules: Rules) -
 def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: str, rules: Rules) -> None:
     entries = []
     standings: dict[Key, Standing] = {}
-    for row in rows:
-        if decisions.verdicts[row.key] not in ("new", "changed"):
+    taken = [row for row in rows if decisions.verdicts[row.key] in ("new", "changed")]
+    decided = [row for row in taken if row.annotator == NOBODY]
+    adjudications.decide(
+        conn, [Adjudicated(row.item, row.scheme, row.value, row.origin, row.at or at) for row in decided], "import"
+    )
+    for row in taken:
+        if row.annotator == NOBODY:
             continue
         key = (row.item, decisions.users[row.annotator])
         if row.scheme == SKIP:
@@ -284,6 +304,7 @@ def _entry(row: Staged, key: Key, at: str) -> Entry:
         origin=row.origin,
         suggestion=row.suggestion,
         elapsed_ms=row.elapsed_ms,
+        shown=row.shown,
     )
 
 

@@ -190,6 +190,7 @@ def _counts(entry: Gathered, built: Built) -> dict[str, Any]:
         "labels": {split: _by_label(entry, answers) for split, answers in by_split.items()},
         "ties": entry.ties,
         "orphans": entry.orphans,
+        "adjudicated": entry.adjudicated,
     }
 
 

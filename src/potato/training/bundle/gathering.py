@@ -10,7 +10,7 @@ from typing import Any
 from potato.agreement.resolution import resolve
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Kind, Scheme
-from potato.store import Connection, corpus
+from potato.store import Connection, adjudications, corpus
 from potato.store.corpus import LabelRow
 
 
@@ -19,7 +19,8 @@ class Gathered:
     """The labels of one scheme.
 
     `targets` maps an item's `seq` to its one answer, `votes` to `[answer, count]` pairs, most frequent first.
-    `ties` items had annotators exactly divided; `orphans` answers were of labels that the project no longer has.
+    `ties` items had annotators exactly divided; `orphans` answers were of labels that the project no longer has;
+    `adjudicated` targets were decided by an adjudicator, and stand in place of what annotators come to.
     """
 
     scheme: Scheme
@@ -27,6 +28,7 @@ class Gathered:
     votes: dict[int, list[list[Any]]]
     ties: int
     orphans: int
+    adjudicated: int = 0
 
     def classes(self, answers: Iterable[Answer]) -> list[str]:
         """The labels that these answers use, in the project's order."""
@@ -39,7 +41,21 @@ def gather(connection: Connection, project: Project, scheme: Scheme) -> Gathered
     given, orphans = _parsed(scheme, corpus.labels(connection, scheme.name))
     resolved = resolve(scheme.kind, given, project.config.model_training.aggregation)
     targets = {int(str(item)): _ordered(scheme, answer) for item, answer in resolved.answers.items()}
-    return Gathered(scheme, targets, _votes(given), resolved.ties, orphans)
+    divided = {item for item, _, _ in given}.difference(targets)
+    decided, gone = _decided(scheme, adjudications.of_scheme(connection, scheme.name))
+    ties = resolved.ties - len(divided.intersection(decided))
+    return Gathered(scheme, targets | decided, _votes(given), ties, orphans + gone, len(decided))
+
+
+def _decided(scheme: Scheme, made: dict[int, Answer]) -> tuple[dict[int, Answer], int]:
+    """The decisions that the project's labels take, and how many they do not."""
+    taken: dict[int, Answer] = {}
+    for item, value in made.items():
+        try:
+            taken[item] = scheme.parse(value)
+        except InvalidAnswer:
+            continue
+    return taken, len(made) - len(taken)
 
 
 def _parsed(scheme: Scheme, rows: Iterable[LabelRow]) -> tuple[list[tuple[int, int, Answer]], int]:
