@@ -10,7 +10,7 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.items.text import URL_STARTS
 from potato.project import Project
-from potato.store import Connection, items, said
+from potato.store import Connection, items, one_item
 from potato.store.items import ItemRow, UnknownItem
 from potato.training.splits import split_of
 
@@ -88,9 +88,9 @@ def item_view(connection: Connection, project: Project, seq: int) -> ItemView:
     return ItemView(
         item=item,
         split=split_of(item.group, training.split_seed, training.splits) if training.enabled else None,
-        answers=[_answered(project, row) for row in said.answers(connection, seq)],
-        skips=[Answered(row.annotator, "", row.reason or "", row.at, "") for row in said.skips(connection, seq)],
-        predictions=[_predicted(project, row) for row in said.predictions(connection, seq, schemes, RUNS_SHOWN)],
+        answers=[_answered(project, row) for row in one_item.answers(connection, seq)],
+        skips=[Answered(row.annotator, "", row.reason or "", row.at, "") for row in one_item.skips(connection, seq)],
+        predictions=[_predicted(project, row) for row in one_item.predictions(connection, seq, schemes, RUNS_SHOWN)],
         image=_address(item.image),
         audio=_address(item.audio),
         before=seq - 1 if seq > 1 else None,
@@ -114,11 +114,11 @@ def _address(name: str | None) -> str | None:
     return name if name is None or name.startswith(URL_STARTS) else ""
 
 
-def _answered(project: Project, row: said.Answer) -> Answered:
+def _answered(project: Project, row: one_item.Answer) -> Answered:
     return Answered(row.annotator, row.scheme, _said(project, row.scheme, row.value), row.at, row.origin)
 
 
-def _predicted(project: Project, row: said.Prediction) -> Predicted:
+def _predicted(project: Project, row: one_item.Prediction) -> Predicted:
     fate = "shown to annotators" if row.live and row.gate is None else _GATES.get(row.gate, f"not shown: {row.gate}")
     if not row.live and row.gate is None:
         fate = "not shown: another run's pre-labels are, or none"
