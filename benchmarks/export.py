@@ -87,7 +87,7 @@ def child(config: Path, form: str) -> None:
     """Write one format and print what it took: this process's part."""
     project = load_or_raise(config)
     out = config.parent / f"out.{form}"
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_mb()
     started, worked = time.perf_counter(), time.process_time()
     if form == "baseline":
         count, equal = baseline(project, out), "-"
@@ -98,8 +98,15 @@ def child(config: Path, form: str) -> None:
         count = manifest["annotations"]
         equal = "yes" if manifest["by_scheme"] == _counted(project) else "NO"
     seconds, cpu = time.perf_counter() - started, time.process_time() - worked
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([count, seconds, cpu, before / 1024, peak / 1024, equal]))
+    print(json.dumps([count, seconds, cpu, before, peak_mb(), equal]))
+
+
+def peak_mb() -> float:
+    """The most memory that this program has held; `getrusage` would tell the parent's too, which it was forked from."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # macOS counts bytes
+    return int(next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def _counted(project: Project) -> dict[str, int]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from heapq import merge
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select
 
@@ -19,7 +18,7 @@ from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store.clock import to_text
 from potato.store.rules import Rules
 from potato.store.settling import Key, Standing, State, settle, standings
-from potato.store.tables import annotation_history, assignments, items, users
+from potato.store.tables import annotation_history, assignments, items
 from potato.store.tables import annotations as answers_
 from potato.store.upsert import upsert
 
@@ -67,21 +66,6 @@ class Saved:
     repeated: bool
     item_done: bool
     extra: bool
-
-
-class ExportRow(NamedTuple):
-    """One answer, or one skip (`scheme` empty, `value` the reason), as exporters read it."""
-
-    seq: int
-    annotator: str
-    scheme: str
-    item: str
-    text: str
-    value: Answer
-    at: str
-    origin: str
-    suggestion: dict[str, Any] | None
-    elapsed_ms: int | None
 
 
 @dataclass(frozen=True)
@@ -135,30 +119,6 @@ _SPAN_LABELS = (
 )
 _COUNTS = select(answers_.c.scheme, func.count()).group_by(answers_.c.scheme)
 
-_EXPORTED = (
-    select(
-        answers_.c.item,
-        users.c.name,
-        answers_.c.scheme,
-        items.c.id,
-        items.c.text,
-        answers_.c.value,
-        answers_.c.at,
-        answers_.c.origin,
-        answers_.c.suggestion,
-        answers_.c.elapsed_ms,
-    )
-    .join(users, users.c.id == answers_.c.user)
-    .join(items, items.c.seq == answers_.c.item)
-    .order_by(answers_.c.item, users.c.name, answers_.c.scheme)
-)
-_SKIPS = (
-    select(assignments.c.item, users.c.name, items.c.id, items.c.text, assignments.c.reason, assignments.c.at)
-    .join(users, users.c.id == assignments.c.user)
-    .join(items, items.c.seq == assignments.c.item)
-    .where(assignments.c.state == State.SKIPPED.value)
-    .order_by(assignments.c.item, users.c.name)
-)
 _SKIP_COUNT = select(func.count()).where(assignments.c.state == State.SKIPPED.value)
 _LABELLED = select(answers_.c.scheme, func.count(answers_.c.item.distinct())).group_by(answers_.c.scheme)
 
@@ -232,16 +192,6 @@ def labels_with_length(conn: Connection, scheme: str) -> Iterator[tuple[int, int
 def count_by_scheme(conn: Connection) -> dict[str, int]:
     """How many answers each scheme has, those of schemes that the project no longer has included."""
     return {row[0]: row[1] for row in conn.execute(_COUNTS)}
-
-
-def export_rows(conn: Connection) -> Iterator[ExportRow]:
-    """Every answer and every skip, by item, then annotator's name, then scheme; streamed from one snapshot."""
-    answered = (ExportRow._make(row) for row in conn.execute(_EXPORTED, execution_options=STREAMED))
-    skipped = (
-        ExportRow(seq, annotator, "", item, text, reason or "", at, "none", None, None)
-        for seq, annotator, item, text, reason, at in conn.execute(_SKIPS, execution_options=STREAMED)
-    )
-    return merge(answered, skipped, key=lambda row: row[:3])
 
 
 def count_skips(conn: Connection) -> int:
