@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from potato.errors import PotatoError
-from potato.items.text import URL_STARTS
+from potato.items.media import Kind
 from potato.project import Project
 from potato.store import Connection, items, one_item
 from potato.store.items import ItemRow, UnknownItem
 from potato.training.splits import split_of
+from potato.web.media import Medium, medium_of
 
 RUNS_SHOWN = 20
 """The newest runs whose predictions the page lists."""
+
+KINDS: Sequence[Kind] = ("image", "audio")
 
 _GATES = {
     None: "may be shown",
@@ -27,16 +28,6 @@ _GATES = {
     "low_score": "not shown: the run's score is too low",
     "hidden": "hidden, to measure how suggestions sway annotators",
 }
-
-
-class NoSuchMedia(PotatoError):
-    """The item has no such file."""
-
-    code = "no_media"
-    status = 404
-
-    def __init__(self, item: str, kind: str) -> None:
-        super().__init__(f"item {item!r:.120} has no {kind:.20} on this server")
 
 
 @dataclass(frozen=True)
@@ -65,16 +56,14 @@ class Predicted:
 
 @dataclass(frozen=True)
 class ItemView:
-    """The page's content. `split` is where training keeps the item; None where the project does not train. `image` and
-    `audio` are addresses, empty for a file that the page asks this server for."""
+    """The page's content. `split` is where training keeps the item; None where the project does not train."""
 
     item: ItemRow
     split: str | None
     answers: Sequence[Answered]
     skips: Sequence[Answered]
     predictions: Sequence[Predicted]
-    image: str | None
-    audio: str | None
+    media: Sequence[Medium]
     before: int | None
     after: int | None
 
@@ -91,27 +80,10 @@ def item_view(connection: Connection, project: Project, seq: int) -> ItemView:
         answers=[_answered(project, row) for row in one_item.answers(connection, seq)],
         skips=[Answered(row.annotator, "", row.reason or "", row.at, "") for row in one_item.skips(connection, seq)],
         predictions=[_predicted(project, row) for row in one_item.predictions(connection, seq, schemes, RUNS_SHOWN)],
-        image=_address(item.image),
-        audio=_address(item.audio),
+        media=[found for kind in KINDS if (found := medium_of(project, item, kind)) is not None],
         before=seq - 1 if seq > 1 else None,
         after=seq + 1 if seq < items.count(connection) else None,
     )
-
-
-def media_file(connection: Connection, project: Project, seq: int, kind: str) -> Path:
-    """The file of an item's image or recording. Raises `UnknownItem`, or `NoSuchMedia` where it has none."""
-    item = items.by_seq(connection, seq)
-    if item is None:
-        raise UnknownItem(str(seq))
-    name = {"image": item.image, "audio": item.audio}.get(kind)
-    file = (project.task_dir / name).resolve() if name and not name.startswith(URL_STARTS) else None
-    if file is None or not file.is_relative_to(project.task_dir) or not file.is_file():
-        raise NoSuchMedia(item.id, kind)
-    return file
-
-
-def _address(name: str | None) -> str | None:
-    return name if name is None or name.startswith(URL_STARTS) else ""
 
 
 def _answered(project: Project, row: one_item.Answer) -> Answered:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from potato.admin.adjudication import router as adjudication_router
-from potato.admin.item import item_view, media_file
+from potato.admin.item import ItemView, item_view
 from potato.admin.measuring import AgreementGauge
 from potato.admin.overview import overview
 from potato.admin.users import router as users_router
 from potato.errors import PotatoError
-from potato.store import items
+from potato.store import Connection, items
 from potato.store.items import UnknownItem
 from potato.store.users import clean_name
 from potato.web.auth import AdminDep, check_key, check_origin, sign_in_account, sign_in_admin, verified_admin
 from potato.web.errors import wants_page
 from potato.web.login import check_password
+from potato.web.media import policy
 from potato.web.render import go, render
 from potato.web.site import SiteDep
 
@@ -50,7 +51,7 @@ async def show_agreement(request: Request, site: SiteDep, _admin: AdminDep) -> R
     return render(request, "admin/agreement.html", measured=measured)
 
 
-@router.get("/admin/items", name="admin_item_by_id")
+@router.get("/admin/item", name="admin_item_by_id")
 async def find_item(request: Request, site: SiteDep, _admin: AdminDep, id: Annotated[str, Query()]) -> Response:
     """To the page of the item with that id."""
     item = await site.read(lambda connection: items.by_id(connection, id))
@@ -62,14 +63,13 @@ async def find_item(request: Request, site: SiteDep, _admin: AdminDep, id: Annot
 @router.get("/admin/items/{seq:int}", name="admin_item")
 async def show_item(request: Request, site: SiteDep, _admin: AdminDep, seq: int) -> Response:
     """One item: its text, what people answered, what models said."""
-    view = await site.read(lambda connection: item_view(connection, site.project, seq))
-    return render(request, "admin/item.html", here="items", view=view)
 
+    def look(connection: Connection) -> tuple[ItemView, str]:
+        return item_view(connection, site.project, seq), policy(connection)
 
-@router.get("/admin/items/{seq:int}/media/{kind}", name="admin_media")
-async def item_media(site: SiteDep, _admin: AdminDep, seq: int, kind: str) -> Response:
-    """The item's image or recording."""
-    return FileResponse(await site.read(lambda connection: media_file(connection, site.project, seq, kind)))
+    view, allowed = await site.read(look)
+    headers = {"content-security-policy": allowed}  # the item's image may lie elsewhere
+    return render(request, "admin/item.html", headers=headers, here="items", view=view)
 
 
 @router.post("/admin/sign-in", name="admin_sign_in")
