@@ -48,11 +48,13 @@ for (const kind of ["input", "compositionend"]) {
   });
 }
 
-/** Save what `given` questions say, and what their answers make come or go. What is no answer yet waits on the page. */
+/**
+ * Save what `given` questions say, and what their answers make come or go. What is no answer waits on the page, and nothing
+ * is stored meanwhile: not what stood there before, nor a part of what is typed.
+ */
 function save(given, { later = false } = {}) {
-  const all = [...given, ...showAsked(work())].filter((question) => question.hidden || !problem(question));
+  const all = [...given, ...showAsked(work())];
   latest = given[0] ?? latest;
-  if (!all.length) return showState({ kind: "unsaved", why: "problem" });
   const answers = Object.fromEntries(all.map((question) => [question.dataset.scheme, answer(question)]));
   if (!steps.note(answers) && given.every(isTyped)) return later ? undefined : drafts.send();
   return keep(answers, { later });
@@ -87,7 +89,9 @@ function undo() {
     return;
   }
   for (const question of questionsOf(work())) {
-    if (question.dataset.scheme in step) write(question, step[question.dataset.scheme]);
+    if (!(question.dataset.scheme in step)) continue;
+    write(question, step[question.dataset.scheme]);
+    latest = question;
   }
   for (const question of showAsked(work())) step[question.dataset.scheme] = answer(question);
   steps.restore(step);

@@ -65,7 +65,7 @@ function answerInPlace(line) {
 
 const lineOf = (event) => (event.target.matches?.("input.slider-field") ? event.target : null);
 
-document.addEventListener("click", (event) => {
+document.addEventListener("pointerup", (event) => {
   const line = lineOf(event);
   if (line) answerInPlace(line);
 });
