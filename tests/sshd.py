@@ -100,7 +100,8 @@ class Host:
         self.known_hosts = client.folder / f"known_hosts.{alias}"
         self.port = next(_ports)
         self.log = there.folder / "sshd.log"
-        self._settings = [*settings, *SETTINGS.splitlines()]
+        given = {line.split()[0] for line in settings}  # of some keywords, sshd takes the last line
+        self._settings = [*settings, *(line for line in SETTINGS.splitlines() if line.split()[0] not in given)]
         self._host_key = there.folder / "host_key"
         self._service: subprocess.Popen[bytes] | None = None
         make_key(self._host_key)
@@ -120,11 +121,12 @@ class Host:
         """Let sshd listen; at the same place each time."""
         self._start()
         deadline = time.monotonic() + 60
-        while not self._listens():
+        while (probe := self.greeted()) is None:
             said = self.log.read_text("utf-8", "replace")
             assert self._service is not None and self._service.poll() is None, said
             assert time.monotonic() < deadline, said
             time.sleep(0.01)
+        probe.close()
 
     def down(self) -> None:
         """Nobody can log in any more; whoever is logged in stays."""
@@ -174,10 +176,14 @@ class Host:
         sshd = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin") or missing("sshd")
         self._service = self.there.spawn(sshd, "-D", "-e", "-f", str(config), log=self.log)
 
-    def _listens(self) -> bool:
-        with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), 30) as probe:
-            return probe.recv(4) == b"SSH-"
-        return False
+    def greeted(self) -> socket.socket | None:
+        """A connection to sshd that it has greeted; None where nobody listens, or it turns the connection away."""
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            probe = stack.enter_context(socket.create_connection((self.address, self.port), 30))
+            if probe.recv(4) == b"SSH-":
+                stack.pop_all()
+                return probe
+        return None
 
 
 def loopback() -> str:

@@ -39,6 +39,11 @@ Host key verification failed.\r
             "Connection timed out during banner exchange",
             "must succeed",
         ),
+        (
+            b"kex_exchange_identification: read: Connection reset by peer\r\nConnection reset by 10.0.0.1 port 22\r\n",
+            "Connection reset by 10.0.0.1 port 22",
+            "MaxStartups",
+        ),
         (b"Warning: Permanently added 'x' (ED25519) to the list of known hosts.\r\n", "without a word", "must succeed"),
         (b"Welcome, this is a banner\nof two lines\n", "of two lines", "must succeed"),
         (b"Connection closed by 10.0.0.1 port 22\r\nrc file prints this later\n", "Connection closed by 10.0.0.1", ""),

@@ -46,6 +46,8 @@ class Ward:
         return made
 
 
+ONE_AT_A_TIME = ("MaxStartups 1:100:1", "LoginGraceTime 0")
+
 Ail = Callable[[Ward, str], Any]
 
 
@@ -100,6 +102,21 @@ def refused(ward: Ward, alias: str) -> None:
     ward.client.name(alias, "HostName 127.0.0.1", f"Port {free_port()}")
 
 
+def crowded(ward: Ward, alias: str) -> None:
+    """Somebody else is about to log in, and only one at a time may."""
+    ward.stack.enter_context(next_in_line(ward.make(alias=alias, sshd=ONE_AT_A_TIME)))
+
+
+@contextlib.contextmanager
+def next_in_line(host: Host) -> Iterator[socket.socket]:
+    """A connection that takes the only place of those who have not logged in, and goes no further."""
+    place = wait_for(lambda: host.greeted(), 60)
+    try:
+        yield place
+    finally:
+        place.close()
+
+
 def nothing(ward: Ward, alias: str) -> None:
     """The name means nothing to the client."""
 
@@ -136,6 +153,7 @@ CONNECTING = [
     Case("refused", refused, "Connection refused", "ssh refused true"),
     Case("no-such-host.invalid", nothing, "Could not resolve hostname no-such-host.invalid", "ssh no-such-host"),
     Case("no-proxy", optioned("ProxyCommand /no/such/program %h %p"), "Connection closed", "ssh no-proxy true"),
+    Case("crowded", crowded, "Connection (closed|reset) by ", "MaxStartups"),
     Case("no-sessions", owned("MaxSessions 0"), "open failed", "ssh no-sessions true"),
 ]
 """What ssh itself says is wrong: its last line is kept."""
@@ -237,6 +255,18 @@ def test_it_is_said_in_a_sentence_with_what_to_do(case: Case, ward: Ward, labs: 
     assert ward.client.living() == []
 
 
+def test_a_log_in_that_a_busy_sshd_turned_away_is_tried_again(ward: Ward, tmp_path: Path) -> None:
+    """remote 27: it is let in once there is room."""
+    host = ward.make(alias="crowded-for-a-while", sshd=ONE_AT_A_TIME)
+    patient = SshTiming(first_pause=2.0)
+    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(host)}), patient) as lab, next_in_line(host) as place:
+        run_id = lab.submit()
+        wait_for(lambda: "MaxStartups" in host.log.read_text("utf-8", "replace"), 60)
+        place.close()
+        lab.success(run_id)
+    assert host.log_ins() == 1
+
+
 @pytest.mark.parametrize("version", ["2.7", "3.6"])
 def test_an_old_python_is_told_by_its_version(version: str, ward: Ward, tmp_path: Path) -> None:
     python = installed(version)
@@ -271,6 +301,8 @@ DOCUMENTED = [
     "Connection refused",
     "Could not resolve hostname",
     "timed out",
+    "Connection closed by",
+    "MaxStartups",
     "nothing answered within 90 seconds",
     "the login shell there took no command",
     "the connection ended without a word",

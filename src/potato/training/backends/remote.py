@@ -192,7 +192,7 @@ class SshExecution:
         self._outage.failed(reason)
         if not self._attendance.has_begun:
             self._early_losses += 1
-        if self._early_losses > self._way.timing.tries:
+        if self._early_losses > self._way.timing.early_losses:
             raise LostTooOften(self.host, self._early_losses, self._outage.reason)
         if self._outage.is_over_limit:
             self._outcome = self._without_connection()

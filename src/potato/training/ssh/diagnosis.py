@@ -11,8 +11,8 @@ from potato.training.ssh.command import Destination
 from potato.training.ssh.errors import SshFailed
 from potato.training.ssh.text import clean
 
-BUSY = re.compile(r"(kex|ssh)_exchange_identification: |Exceeded MaxStartups|Connection reset by peer")
-"""An sshd with too many log-ins at once: worth another try."""
+_BUSY = re.compile(r"(kex|ssh)_exchange_identification: |Exceeded MaxStartups|Connection reset by peer")
+"""What ssh says, before its last line, of an sshd that has too many log-ins at once: worth another try."""
 
 _NOT_A_REASON = re.compile(r"Warning: Permanently added |Connection to UNKNOWN port |Pseudo-terminal will not ")
 
@@ -24,7 +24,9 @@ def failed(destination: Destination, stderr: bytes, said: bytes, code: int | Non
         line = f"the login shell there took no command (exit code {code}); it said: {clean(said, 200)}"
     if not line:
         line = f"the connection ended without a word (exit code {code})"
-    return SshFailed(destination.host, line, _hint(destination, line, stderr.decode("utf-8", "replace"), code))
+    told = stderr.decode("utf-8", "replace")
+    busy = code == 255 and _BUSY.search(told) is not None
+    return SshFailed(destination.host, line, _hint(destination, line, told, code, busy), busy)
 
 
 def too_slow(destination: Destination, stderr: bytes, seconds: float) -> SshFailed:
@@ -48,7 +50,7 @@ def last_line(stderr: bytes) -> str:
     return re.sub(r"^(?:ssh: |[^\s@]+@[^\s:]+(?: port \d+)?: (?=Permission denied|Connection ))", "", line)
 
 
-def _hint(destination: Destination, line: str, stderr: str, code: int | None) -> str | None:
+def _hint(destination: Destination, line: str, stderr: str, code: int | None, busy: bool) -> str | None:
     host = destination.host
     if "IDENTIFICATION HAS CHANGED" in stderr:
         return (
@@ -64,6 +66,12 @@ def _hint(destination: Destination, line: str, stderr: str, code: int | None) ->
         return _not_let_in(destination, line)
     if re.search("password (has )?expired|Password change required", line + stderr, re.IGNORECASE):
         return f"the password of the account on {host} has expired: log in there by hand once and change it"
+    if busy:
+        return (
+            f"something on the way to {host} turns log-ins away before they begin: its sshd has too many at once"
+            f" (MaxStartups), it blocks this address (fail2ban), or a ProxyCommand fails; `ssh {host} true` from the"
+            " account that runs the server tells whether it still does"
+        )
     if code not in (255, None):
         return f"the account on {host} needs a login shell that runs commands: `ssh {host} true` must succeed"
     return None

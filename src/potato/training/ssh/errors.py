@@ -33,17 +33,18 @@ class NoSsh(PotatoError):
 
 
 class SshFailed(PotatoError):
-    """Nobody could log in; `line` is ssh's own last word."""
+    """Nobody could log in; `line` is ssh's own last word. `busy`: it may be let in when it tries again soon."""
 
     code = "ssh_failed"
     status = 502
 
-    def __init__(self, host: str, line: str, hint: str | None = None) -> None:
+    def __init__(self, host: str, line: str, hint: str | None = None, busy: bool = False) -> None:
         super().__init__(
             f"ssh to {host} failed: {line}",
             hint=hint or f"`ssh {host} true` must succeed, without a question, from the account that runs the server",
         )
         self.line = line
+        self.busy = busy
 
 
 class PythonNotFound(PotatoError):

@@ -57,7 +57,7 @@ class Session:
         self._heard = heard
         self._lock = threading.Lock()
         self._process: SshProcess | None = None
-        self._ended = False
+        self._ended = threading.Event()
         self._buffer = b""
 
     def __enter__(self) -> Session:
@@ -71,14 +71,16 @@ class Session:
 
         Raises `SshFailed`, `PythonNotFound`, `PythonTooOld`, `PythonBroken`, `NoSsh`, and `Lost` where it was ended.
         """
-        for left in reversed(range(self._timing.tries)):
+        pause = self._timing.first_pause
+        for left in reversed(range(self._timing.log_ins)):
             try:
                 self._open(python, variables)
                 return
             except SshFailed as error:
-                if not left or not diagnosis.BUSY.search(error.line):
+                if not left or not error.busy:
                     raise
-                time.sleep(self._timing.first_pause)
+            self._ended.wait(pause)
+            pause *= 2
 
     def bring_code(self, remote_dir: str, on_copying: Callable[[], None]) -> None:
         """Have this very Potato there, under `remote_dir`; `on_copying` is called where it has to be copied.
@@ -130,14 +132,15 @@ class Session:
     def end(self) -> None:
         """End the connection at once."""
         with self._lock:
-            self._ended = True
+            self._ended.set()
             if self._process is not None:
                 self._process.end()
 
     def close(self) -> None:
         """Take leave: the host's program ends as its stdin does."""
         with self._lock:
-            process, self._process, self._ended = self._process, None, True
+            self._ended.set()
+            process, self._process = self._process, None
         if process is not None:
             process.close(self._timing.leave)
 
@@ -172,7 +175,7 @@ class Session:
     def _start(self) -> SshProcess:
         command = log_in(self._destination, self._timing)
         with self._lock:
-            if self._ended:
+            if self._ended.is_set():
                 raise Lost("it was ended here")
             if self._process is not None:
                 self._process.close(0.0)
@@ -196,7 +199,7 @@ class Session:
         if slow:
             process.end()
         stderr, exit_code = process.words()
-        if self._ended:
+        if self._ended.is_set():
             return Lost("it was ended here")
         if slow:
             return diagnosis.too_slow(self._destination, stderr, self._timing.log_in)
@@ -216,7 +219,7 @@ class Session:
 
     def _last_words(self) -> str:
         process = self._process
-        if process is None or self._ended:
+        if process is None or self._ended.is_set():
             return ""
         stderr, exit_code = process.words()
         line = diagnosis.last_line(stderr)

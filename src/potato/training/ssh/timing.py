@@ -13,8 +13,10 @@ class SshTiming:
     """ssh's own `ConnectTimeout`: until the other side speaks."""
     log_in: float = 90.0
     """Until the shell there takes the first line: keys that want a touch and slow jump hosts included."""
-    tries: int = 3
-    """How often a log-in is tried that a busy sshd turned away."""
+    log_ins: int = 4
+    """How often a log-in is tried that a busy sshd turns away; the first pause doubles from one to the next."""
+    early_losses: int = 3
+    """How often a connection may be lost before a run begins there."""
     alive_interval: int = 15
     alive_count: int = 3
     """ssh gives a silent connection up after interval times count."""
