@@ -1,0 +1,210 @@
+"""What opens behind a run's figures: its items, its learning curve, its comparison; page, API and store agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import judged_scenes as scenes
+import training_scenes
+from lab import Lab
+from potato.app import create_app
+from potato.store import held_out, runs
+from potato.store.held_out import Which
+from potato.store.runs import Run, State
+from potato.tasks import TaskRunner
+from potato.training.runs.folder import RunFolder
+from potato.training.web.curve import gain_sentence
+from potato.training.web.judging_pages import compared_sentence
+
+API = "/admin/training/api"
+SENTIMENT = {"annotation_type": "radio", "name": "sentiment", "description": "?", "labels": training_scenes.LABELS}
+SEQS = range(1, 101)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path / "lab", 120, annotation_schemes=[SENTIMENT])
+
+
+@pytest.fixture
+def client(lab: Lab) -> Iterator[TestClient]:
+    """An admin by key; the child process works, the supervisor's thread does not."""
+    tasks = TaskRunner(lab.project)
+    tasks.start()
+    with lab.supervisor(start=False, tasks=False) as supervisor:
+        app = create_app(lab.project, supervisor=supervisor, tasks=tasks, clock=lambda: training_scenes.NOW)
+        with TestClient(app, headers={"X-API-Key": "lab-key"}, follow_redirects=False) as client:
+            yield client
+    tasks.close()
+
+
+@pytest.fixture
+def judged(lab: Lab) -> Run:
+    with lab.database.write() as connection:
+        run = scenes.judged(connection, 5, SEQS)
+    RunFolder.of(lab.project, run.run_id).bundle.mkdir(parents=True)
+    return run
+
+
+def _page(client: TestClient, path: str) -> str:
+    answer = client.get(path, headers={"Accept": "text/html"})
+    assert answer.status_code == 200, answer.text
+    return unescape(re.sub(r"\s+", " ", answer.text))
+
+
+def _text(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html))
+
+
+def test_every_cell_of_the_confusion_matrix_opens_as_many_items_as_it_says(
+    client: TestClient, judged: Run, lab: Lab
+) -> None:
+    html = _page(client, f"/admin/training/runs/{judged.run_id}")
+    cells = re.findall(r'<a href="([^"]+/items\?[^"]+)" aria-label="(\d+) of', html)
+    assert sum(int(count) for _, count in cells) == len(SEQS)
+    for link, count in cells:
+        listed = _page(client, f"/admin/training/runs/{link}")
+        assert len(re.findall(r"/admin/items/|items/\d+\"", listed)) >= min(int(count), 50)
+        assert f"{count} test item" in _text(listed)
+        query = link.partition("?")[2]
+        api = client.get(f"{API}/runs/{judged.run_id}/held-out?{query}").json()
+        assert api["count"] == int(count)
+        assert {row["said"] for row in api["items"]} == set(re.findall(r"model=(\w+)", query))
+    with lab.database.read() as connection:
+        assert held_out.count(connection, Which(judged.run_id, "sentiment")) == len(SEQS)
+
+
+def test_the_most_confidently_wrong_items_come_first_and_lead_to_their_page(client: TestClient, judged: Run) -> None:
+    api = client.get(f"{API}/runs/{judged.run_id}/held-out", params={"scheme": "sentiment", "wrong": True}).json()
+    sure = [row["confidence"] for row in api["items"]]
+    assert sure == sorted(sure, reverse=True)
+    assert all(row["target"] != row["said"] and row["off"] == 1 for row in api["items"])
+    html = _page(client, f"/admin/training/runs/{judged.run_id}")
+    section = html[html.index("Most confidently wrong") :]
+    linked = [int(seq) for seq in re.findall(r'href="[^"]*items/(\d+)"', section)]
+    assert linked[:8] == [row["item"] for row in api["items"][:8]]
+    assert f"All {api['count']} wrong items" in _text(section)
+    right = 1 - judged.scores["sentiment"]["test"]["accuracy"]
+    assert api["count"] == pytest.approx(right * len(SEQS))
+
+
+def test_items_are_listed_in_pages_that_miss_and_repeat_none(client: TestClient, judged: Run) -> None:
+    seen, offset = [], 0
+    while offset is not None:
+        params = {"scheme": "sentiment", "limit": 30, "offset": offset}
+        answer = client.get(f"{API}/runs/{judged.run_id}/held-out", params=params).json()
+        seen += [row["item"] for row in answer["items"]]
+        offset = answer["next"]
+    assert sorted(seen) == list(SEQS)
+    first = _page(client, f"/admin/training/runs/{judged.run_id}/items?scheme=sentiment")
+    [more] = re.findall(r'href="(\?[^"]+)">More', first)
+    assert "Before" in _text(_page(client, f"/admin/training/runs/{judged.run_id}/items{more}"))
+
+
+def test_a_scheme_that_the_run_has_not_is_refused(client: TestClient, judged: Run) -> None:
+    answer = client.get(f"{API}/runs/{judged.run_id}/held-out", params={"scheme": "mood"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "unknown_scheme")
+
+
+def test_an_items_page_tells_what_people_and_models_said_of_it(client: TestClient, judged: Run, lab: Lab) -> None:
+    lab.label({"i3": "mixed"}, user="ann")
+    lab.label({"i3": "negative"}, user="<b>Zoë</b>")
+    text = _text(_page(client, "/admin/items/4"))
+    assert "text 3" in text
+    assert "sentiment ann mixed" in text
+    html = client.get("/admin/items/4", headers={"Accept": "text/html"}).text
+    assert "&lt;b&gt;Zoë&lt;/b&gt;" in html
+    assert judged.run_id in html
+    with lab.database.read() as connection:
+        [row] = [row for row in held_out.page(connection, Which(judged.run_id, "sentiment"), 100) if row.item == 4]
+    assert f"{row.said} {row.confidence:.0%}".replace("%", "") in text.replace("\u00a0%", "")
+    assert "held out for scoring" in text
+
+
+def test_an_item_is_found_by_its_id_and_an_unknown_one_is_said_to_be_none(client: TestClient) -> None:
+    assert client.get("/admin/item", params={"id": "i3"}).headers["location"].endswith("items/4")
+    for path in ("/admin/item?id=nobody", "/admin/items/999", "/admin/items/0"):
+        assert client.get(path, headers={"Accept": "text/html"}).status_code == 404
+    del client.headers["X-API-Key"]
+    assert client.get("/admin/items/4").status_code == 401
+
+
+def test_a_curve_is_asked_for_from_the_page_and_waits_in_the_queue(client: TestClient, judged: Run, lab: Lab) -> None:
+    path = f"/admin/training/runs/{judged.run_id}"
+    assert f'data-curve="{judged.run_id}"' in _page(client, path)
+    answer = client.post(f"{API}/runs/{judged.run_id}/learning-curve")
+    assert answer.status_code == 202
+    with lab.database.read() as connection:
+        assert [run.run_id for run in runs.queue(connection)] == answer.json()["runs"]
+    text = _text(_page(client, path))
+    assert "3 of its runs have not ended yet" in text
+    assert "data-curve=" not in _page(client, path)
+    assert "learning curve, 25 % of the labels" in _text(_page(client, "/admin/training"))
+    again = client.post(f"{API}/runs/{judged.run_id}/learning-curve")
+    assert (again.status_code, again.json()["code"]) == (409, "no_curve")
+
+
+def test_the_curve_is_drawn_with_its_verdict_and_its_table(client: TestClient, judged: Run, lab: Lab) -> None:
+    with lab.database.write() as connection:
+        points = scenes.curve(connection, judged, SEQS, [0.4, 0.5, 0.6])
+    html = _page(client, f"/admin/training/runs/{judged.run_id}")
+    section = html[html.index('aria-label="Learning curve"') :]
+    for run in (*points, judged):
+        primary = run.scores["sentiment"]["primary"]
+        low, high = primary["interval"]
+        assert f"{primary['value']:.3f} {low:.3f} to {high:.3f}" in _text(section).replace("  ", " ")
+    gain = points[-1].scores["sentiment"]["to_whole"]
+    assert f"{gain['interval'][0]:+.3f} to {gain['interval'][1]:+.3f}" in _text(section)
+    assert "A point of a learning curve: trained on 25" in _text(
+        _page(client, f"/admin/training/runs/{points[0].run_id}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("interval", "better", "says"),
+    [
+        ([0.01, 0.05], "higher", "Yes, the last quarter of the labels still gained: macro F1 got better by 0.030"),
+        ([-0.01, 0.07], "higher", "Not measurably: with the last quarter of the labels macro F1 changed by +0.030"),
+        ([0.01, 0.05], "lower", "No, with the last quarter of the labels macro F1 got worse by 0.030"),
+    ],
+)
+def test_the_verdict_says_whether_the_last_quarter_still_gained(interval: Any, better: str, says: str) -> None:
+    gain = {"better": better, "difference": 0.03, "interval": interval, "items": 150, "reason": None}
+    assert gain_sentence(gain, "Macro F1").startswith(says)
+
+
+def test_two_runs_are_compared_on_the_items_that_both_were_scored_on(client: TestClient, judged: Run, lab: Lab) -> None:
+    with lab.database.write() as connection:
+        other = scenes.judged(connection, 6, range(31, 121), right=0.5)
+    assert f'<option value="{other.run_id}"' in _page(client, f"/admin/training/runs/{judged.run_id}")
+    answer = client.get(f"{API}/runs/{judged.run_id}/comparison", params={"with": other.run_id}).json()
+    found = answer["schemas"]["sentiment"]
+    said = [{row.item: row for row in scenes.answers(*args)} for args in ((SEQS, 0.8, 5), (range(31, 121), 0.5, 6))]
+    shared = sorted(said[0].keys() & said[1].keys())
+    assert found["items"] == len(shared) == 70
+    differing = [seq for seq in shared if said[0][seq].said != said[1][seq].said]
+    assert found["differing"] == len(differing)
+    assert {row["item"] for row in found["differ"]} <= set(differing)
+    part = _text(_page(client, f"/admin/training/runs/{judged.run_id}/compare/figures?with={other.run_id}"))
+    for figure in (f"{found['one']:.3f}", f"{found['other']:.3f}", f"{found['difference']:+.3f}"):
+        assert figure in part
+    assert compared_sentence(found) in part
+    turned = client.get(f"{API}/runs/{other.run_id}/comparison", params={"with": judged.run_id}).json()
+    assert turned["schemas"]["sentiment"]["difference"] == pytest.approx(-found["difference"])
+
+
+def test_runs_that_share_no_scheme_are_not_compared(client: TestClient, judged: Run, lab: Lab) -> None:
+    with lab.database.write() as connection:
+        training_scenes.add(connection, training_scenes.run(9, State.SUCCESS, schemas=["topics"]))
+    answer = client.get(
+        f"{API}/runs/{judged.run_id}/comparison",
+        params={"with": training_scenes.run(9, State.SUCCESS).run_id},
+    )
+    assert (answer.status_code, answer.json()["code"]) == (409, "not_comparable")
