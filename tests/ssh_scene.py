@@ -111,10 +111,15 @@ def slowly(host: Host) -> str:
     return host.also("slow", relay.option(rate=SLOW))
 
 
+def arrives(lab: Scene, run_id: str) -> None:
+    """Wait until the first bytes of a run's model are here."""
+    wait_for(lambda: any(path.stat().st_size > 1000 for path in lab.folder(run_id).path.rglob("weights-0.bin")), 60)
+
+
 def broken_off(lab: Scene, host: Host) -> Run:
     """A run whose host went away while the model was copied, and stayed away."""
     run_id = lab.submit(weights=1, weights_mb=3)
-    wait_for(lambda: any(path.stat().st_size > 1000 for path in lab.folder(run_id).path.rglob("weights-0.bin")), 60)
+    arrives(lab, run_id)
     host.down()
     host.close()
     return lab.success(run_id)

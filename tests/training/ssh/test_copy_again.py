@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from lab import use_fakes, wait_for
+from machines import Machine
 from potato.store.runs import Run, State
 from potato.training.runs.copies import CopyIsGoing, NothingToCopy
-from ssh_scene import IMPATIENT, Scene, broken_off, jobs_there, scene, settings, slowly, ssh_lab
+from ssh_scene import IMPATIENT, Scene, arrives, broken_off, jobs_there, scene, settings, slowly, ssh_lab
 from sshd import ALIAS, Host
 
 
@@ -48,6 +49,24 @@ def test_a_model_that_did_not_come_home_is_fetched_later(lab: Scene, host: Host)
     assert jobs_there(host) == []
     with pytest.raises(NothingToCopy):
         lab.supervisor.copy_again(run.run_id)
+
+
+def test_a_network_that_stops_during_the_copy_costs_no_more_than_the_model(
+    hosts: Callable[..., Host], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told, and nothing comes any more."""
+    use_fakes(monkeypatch)
+    host = hosts(machine=Machine(network=True))
+    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(slowly(host))}), IMPATIENT) as made:
+        run_id = made.submit(weights=1, weights_mb=3)
+        arrives(made, run_id)
+        assert host.cable is not None
+        host.cable.cut()
+        run = made.success(run_id)
+        assert run.warnings[0].startswith(
+            "The copy from slow sent nothing for 2 s; the model's files are still there, in /"
+        )
+        assert run.writeback is not None
 
 
 def settled(lab: Scene, run_id: str) -> Run:

@@ -48,21 +48,21 @@ class Break:
 
 
 class SessionKilled(Break):
-    """sshd's part of the connection is killed."""
+    """remote 28: sshd's part of the connection is killed."""
 
     def begin(self, lab: Scene, run_id: str) -> None:
         assert self.host.send(signal.SIGKILL)
 
 
 class ClientKilled(Break):
-    """The ssh here is killed."""
+    """remote 28: the ssh here is killed."""
 
     def begin(self, lab: Scene, run_id: str) -> None:
         assert self.client.send(signal.SIGKILL)
 
 
 class ClientStopped(Break):
-    """The ssh here sleeps, as on a laptop whose lid is closed."""
+    """remote 26: the ssh here sleeps, as on a laptop whose lid is closed."""
 
     def begin(self, lab: Scene, run_id: str) -> None:
         assert self.client.send(signal.SIGSTOP)
@@ -74,7 +74,7 @@ class ClientStopped(Break):
 
 
 class PacketsLost(Break):
-    """Nothing comes through any more, and nobody is told."""
+    """remote 26: nothing comes through any more, and nobody is told."""
 
     def begin(self, lab: Scene, run_id: str) -> None:
         assert self.host.cable is not None
@@ -226,6 +226,7 @@ def test_what_ended_while_the_server_was_down_is_collected(
 def test_when_the_server_stays_away_nothing_of_the_run_goes_on(
     simple: Callable[..., Lab], host: Host, servers: Callable[[Lab], Server]
 ) -> None:
+    """remote 28: an agent without a server ends itself."""
     lab = simple(reconnect_s=3)
     run_id = queue(lab, seconds=300, does="deaf")
     first = servers(lab)

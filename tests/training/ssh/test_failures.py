@@ -16,7 +16,7 @@ import nvidia_smi
 import sshd
 from conftest import ROOT
 from lab import use_fakes, wait_for
-from machines import Account, Machine, installed
+from machines import FAKES, Account, Machine, installed
 from nvidia_smi import Gpu
 from potato.training.ssh.timing import SshTiming
 from ssh_scene import REMOTE_DIR, Scene, error, jobs_there, scene, settings, ssh_lab
@@ -156,20 +156,20 @@ CONNECTING = [
     Case("crowded", crowded, "Connection (closed|reset) by ", "MaxStartups"),
     Case("no-sessions", owned("MaxSessions 0"), "open failed", "ssh no-sessions true"),
 ]
-"""What ssh itself says is wrong: its last line is kept."""
+"""remote 25 and 27. What ssh itself says is wrong: its last line is kept, and each has a hint of its own."""
 
 SHELLS = [
     Case("nologin", owned(shell="/usr/sbin/nologin"), "This account is currently not available", "login shell"),
     Case("false", owned(shell="/bin/false"), "without a word", "login shell"),
     Case("leaves", owned(files={".bashrc": "echo Welcome; exit 3\n"}), "Welcome", "login shell"),
 ]
-"""A login shell that does not do what it is asked."""
+"""remote 22. A login shell that does not do what it is asked."""
 
 SLOW = [
     Case("mute", mute, "timed out", "ssh mute true"),
     Case("another", owned(files={".bashrc": "exec /usr/bin/fish\n"}), "nothing answered", "login shell"),
 ]
-"""Nothing comes, ever."""
+"""remote 22 and 27. Nothing comes, ever."""
 
 OTHERS = [
     Case(
@@ -269,6 +269,7 @@ def test_a_log_in_that_a_busy_sshd_turned_away_is_tried_again(ward: Ward, tmp_pa
 
 @pytest.mark.parametrize("version", ["2.7", "3.6"])
 def test_an_old_python_is_told_by_its_version(version: str, ward: Ward, tmp_path: Path) -> None:
+    """remote 30"""
     python = installed(version)
     host = ward.make(alias=f"python-{version}", machine=Machine(shown=[python.parents[1]]))
     with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(host, python=str(python))})) as lab:
@@ -281,11 +282,22 @@ def test_an_old_python_is_told_by_its_version(version: str, ward: Ward, tmp_path
 
 
 def test_what_others_print_into_the_connection_is_named(ward: Ward, tmp_path: Path) -> None:
-    """A job of a start-up file that goes on printing, in the same stream as the answers."""
+    """remote 21: a job of a start-up file that goes on printing, in the same stream as the answers."""
     host = ward.make(alias="ticking", machine=Machine(account=Account(files={".bashrc": TICKING})))
     with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(host)})) as lab:
         failure = error(lab.run())
         assert "tick" in failure["message"] and "start-up file" in failure["hint"], failure
+
+
+def test_what_a_worker_s_last_words_mean_is_said(ward: Ward, tmp_path: Path) -> None:
+    words = "nvrtc: error: failed to open libnvrtc-builtins.so.12.9"
+    program = f"import sys\nif sys.argv[0] == '-m': print({words!r}, file=sys.stderr)\n"
+    host = ward.make(alias="nvrtc", machine=Machine(account=Account(files={"stub/sitecustomize.py": program})))
+    env = {"PYTHONPATH": f"~/stub:{FAKES}"}
+    with scene(ssh_lab(tmp_path / "lab", {ALIAS: settings(host, env=env)})) as lab:
+        run = lab.run(does="fail")
+        assert error(run)["message"] == "the fake was told to fail"
+        assert "install the matching nvidia-cuda-nvrtc" in lab.log(run.run_id)
 
 
 def test_the_time_that_a_run_may_take_holds_there_too(ward: Ward, tmp_path: Path) -> None:

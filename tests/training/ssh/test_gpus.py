@@ -111,6 +111,7 @@ def told(lab: Scene, run_id: str) -> dict[str, str | None]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_the_run_gets_what_it_should(lab: tuple[Scene, Host], shape: Shape) -> None:
+    """remote 31, 33"""
     scene, host = lab
     stand_in(host, shape.text)
     report = scene.supervisor.check(shape.backend, "fake")

@@ -56,16 +56,23 @@ SHELLS = [
         for name, line in NOISE.items()
     ),
 ]
+"""remote 21 and 22"""
 SERVERS = [
     Odd("no socket forwarding", sshd=("AllowStreamLocalForwarding no",)),
     Odd("no forwarding", sshd=("AllowTcpForwarding no", "AllowStreamLocalForwarding no", "DisableForwarding yes")),
     Odd("one session", sshd=("MaxSessions 1",)),
     Odd("one start", sshd=("MaxStartups 1:100:1",)),
     Odd("no terminal", sshd=("PermitTTY no",)),
-    Odd("a command of its own", sshd=('ForceCommand sh -c "$SSH_ORIGINAL_COMMAND"',)),
+    Odd(
+        "a command of its own, and pages before and after",
+        account(files={"page": PAGE}),
+        sshd=('ForceCommand cat page; sh -c "$SSH_ORIGINAL_COMMAND"; cat page',),
+        says="Welcome to the GPU server",
+    ),
     Odd("a banner", sshd=("Banner /etc/passwd",)),
     Odd("a slow way", options=(relay.option(seconds=8),)),
 ]
+"""remote 21, 24 and 27"""
 MACHINES = [
     Odd("a long home", account(home=LONG_HOME)),
     Odd("a small home", account(home_mb=10)),
@@ -129,6 +136,7 @@ def test_what_the_shell_prints_is_shown_once(hosts: Make, tmp_path: Path, monkey
 
 
 def test_python_38_alone_is_enough(hosts: Make, tmp_path: Path, monkeypatch: Any) -> None:
+    """remote 30"""
     use_fakes(monkeypatch)
     python = installed("3.8")
     hosts(machine=Machine(shown=[python.parents[1]]))

@@ -75,6 +75,7 @@ def made(lab: Scene, host: Host) -> tuple[Path, int]:
 
 
 def test_it_is_made_once_and_again_when_it_is_broken(packaged: Callable[..., Any]) -> None:
+    """remote 30"""
     host, labs = packaged(["lonely"])
     with labs as lab:
         first = made(lab, host)
@@ -85,12 +86,14 @@ def test_it_is_made_once_and_again_when_it_is_broken(packaged: Callable[..., Any
 
 
 def test_a_python_that_lacks_ensurepip_will_do(packaged: Callable[..., Any]) -> None:
+    """remote 30"""
     host, labs = packaged(["lonely"], hidden=[Path(ensurepip.__file__).parent])
     with labs as lab:
         made(lab, host)
 
 
 def test_a_python_without_venv_is_told_from_others(packaged: Callable[..., Any]) -> None:
+    """remote 30"""
     _, labs = packaged(["lonely"], hidden=[Path(venv.__file__).parent])
     with labs as lab:
         failure = error(lab.run())
