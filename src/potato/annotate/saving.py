@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from potato.annotate.suggested import suggested
 from potato.errors import PotatoError
@@ -41,12 +41,14 @@ class SaveBody(BaseModel):
     """Whether the answers are those from before the last step, which is taken back."""
 
 
-def _storable(text: str) -> str:
+def _storable(text: Any) -> Any:
     """`text` without what no store takes: zero characters and half character pairs."""
+    if not isinstance(text, str):
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
-Reason = Annotated[str, Field(max_length=1000), AfterValidator(_storable)]
+Reason = Annotated[str, Field(max_length=1000), BeforeValidator(_storable)]
 
 
 class SkipBody(BaseModel):
