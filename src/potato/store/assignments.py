@@ -21,7 +21,7 @@ from potato.store.facts import counted, tally
 from potato.store.items import VISIBLE, visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, Standing, State, settle
-from potato.store.tables import assignments, cursors, items, returned, users, wanted
+from potato.store.tables import assignments, cursors, returned, users, wanted
 from potato.store.tables import rankings as ranking
 from potato.store.upsert import upsert
 
@@ -56,16 +56,6 @@ class Met:
     state: State
     reason: str | None
     flag: str | None
-
-
-@dataclass(frozen=True)
-class Flag:
-    """That an annotator wants somebody to look at an item."""
-
-    seq: int
-    item: str
-    annotator: str
-    reason: str
 
 
 _PARTS = (assignments.c.item, assignments.c.user)
@@ -105,8 +95,7 @@ _LEAST_SURE = (
     .join(wanted, wanted.c.item == ranking.c.item)
     .where(
         ranking.c.run_id == bindparam("run"),
-        ranking.c.place > _AFTER,
-        ranking.c.place > bindparam("shared"),
+        ranking.c.place > bindparam("after"),
         _unmet(ranking.c.item),
     )
     .order_by(ranking.c.place)
@@ -132,13 +121,6 @@ _FLAG = (
 )
 _MET = select(assignments.c.state, assignments.c.reason, assignments.c.flag).where(
     assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("who")
-)
-_FLAGS = (
-    select(assignments.c.item, items.c.id, users.c.name, assignments.c.flag)
-    .join(users, users.c.id == assignments.c.user)
-    .join(items, items.c.seq == assignments.c.item)
-    .where(assignments.c.flag.is_not(None))
-    .order_by(assignments.c.item, users.c.name)
 )
 _PLACE = select(assignments.c.at).where(assignments.c.item == bindparam("item"), assignments.c.user == bindparam("who"))
 
@@ -190,11 +172,6 @@ def met(conn: Connection, user: int, item: int) -> Met | None:
     """How `user` stands to `item`; None where they never met."""
     row = conn.execute(_MET, {"of_item": item, "who": user}).first()
     return None if row is None else Met(State(row.state), row.reason, row.flag)
-
-
-def flags(conn: Connection) -> list[Flag]:
-    """Every flag, by item."""
-    return [Flag(*row) for row in conn.execute(_FLAGS)]
 
 
 def neighbour(conn: Connection, user: int, item: int | None, way: Literal["back", "forth"]) -> int | None:
@@ -273,8 +250,10 @@ class _Lists:
         run_id = rankings.newest(self._conn)
         if run_id is None:
             return None
-        name, shared = rankings.list_name(run_id), rankings.shared_place(self._conn, run_id)
-        rows = self._rows(_LEAST_SURE, name, run=run_id, shared=shared)
+        name = rankings.list_name(run_id)
+        own = self._conn.execute(_CURSOR, {"who": self._user, "list": name}).scalar() or 0
+        after = max(own, rankings.shared_place(self._conn, run_id))
+        rows = self._conn.execute(_LEAST_SURE, {"who": self._user, "run": run_id, "after": after}).all()
         if rows:
             self._move(name, rows[0].place)
             return int(rows[0].item)
@@ -300,7 +279,7 @@ class _Lists:
             self._move(name, last)  # so that the next request does not look through all of it again
         return None
 
-    def _rows(self, statement: Select[Any], name: str, **values: Any) -> Sequence[Any]:
+    def _rows(self, statement: Select[Any], name: str, **values: int) -> Sequence[Any]:
         return self._conn.execute(statement, {"who": self._user, "list": name, **values}).all()
 
     def _move(self, name: str, place: int) -> None:
