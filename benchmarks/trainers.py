@@ -75,7 +75,7 @@ def ways() -> dict[str, Way]:
         "text-embedding, contrastive": Way("text-embedding", {**minilm, "method": "contrastive"}, 300),
         "hf-text-classification, full": Way("hf-text-classification", minilm),
         "hf-text-classification, lora": Way("hf-text-classification", {**minilm, "method": "lora"}),
-        "llm-finetune": Way("llm-finetune", {**smollm, "epochs": 2}, 300),
+        "llm-finetune": Way("llm-finetune", {**smollm, "epochs": 2}),
         "llm-finetune, 4bit": Way("llm-finetune", {**smollm, "epochs": 2, "quantization": "4bit"}, 100),
     }
 

@@ -33,11 +33,13 @@ KEY = {"X-API-Key": "lab-key"}
 
 def agent_lab(folder: Path, **settings: Any) -> Lab:
     """Sixty items, labelled, and an agent backend with `settings`; `model_training` takes further keys of its own.
-    `items` and `labels` (item id → answer) may be others."""
+    `items` and `labels` (item id → answer) may be others, and `project` has further keys of the project file."""
     training, items = settings.pop("model_training", {}), settings.pop("items", 60)
+    project = settings.pop("project", {})
     labels = settings.pop("labels", None)
     backend = {"type": "agent", "heartbeat_timeout_s": 5, **settings}
-    lab = Lab(folder, items, model_training={"backends": {BACKEND: backend}, "grace_seconds": 2, **training})
+    training = {"backends": {BACKEND: backend}, "grace_seconds": 2, **training}
+    lab = Lab(folder, items, **project, model_training=training)
     if labels is None:
         lab.label_alternately()
     else:
@@ -76,9 +78,9 @@ class Served:
         except httpx.TransportError:
             return False
 
-    def submit(self, trainer: str = "fake", backend: str = BACKEND, **params: Any) -> str:
+    def submit(self, trainer: str = "fake", backend: str = BACKEND, scheme: str = "sentiment", **params: Any) -> str:
         """Queue a run; its id."""
-        body = {"trainer": trainer, "schemas": ["sentiment"], "backend": backend, "params": params}
+        body = {"trainer": trainer, "schemas": [scheme], "backend": backend, "params": params}
         answer = self.http.post(f"{API}/runs", json=body)
         assert answer.status_code == 202, answer.text
         run_id: str = answer.json()["run_id"]
