@@ -95,8 +95,7 @@ _LEAST_SURE = (
     .join(wanted, wanted.c.item == ranking.c.item)
     .where(
         ranking.c.run_id == bindparam("run"),
-        ranking.c.place > _AFTER,
-        ranking.c.place > bindparam("shared"),
+        ranking.c.place > bindparam("after"),
         _unmet(ranking.c.item),
     )
     .order_by(ranking.c.place)
@@ -251,8 +250,10 @@ class _Lists:
         run_id = rankings.newest(self._conn)
         if run_id is None:
             return None
-        name, shared = rankings.list_name(run_id), rankings.shared_place(self._conn, run_id)
-        rows = self._rows(_LEAST_SURE, name, run=run_id, shared=shared)
+        name = rankings.list_name(run_id)
+        own = self._conn.execute(_CURSOR, {"who": self._user, "list": name}).scalar() or 0
+        after = max(own, rankings.shared_place(self._conn, run_id))
+        rows = self._conn.execute(_LEAST_SURE, {"who": self._user, "run": run_id, "after": after}).all()
         if rows:
             self._move(name, rows[0].place)
             return int(rows[0].item)
@@ -278,7 +279,7 @@ class _Lists:
             self._move(name, last)  # so that the next request does not look through all of it again
         return None
 
-    def _rows(self, statement: Select[Any], name: str, **values: Any) -> Sequence[Any]:
+    def _rows(self, statement: Select[Any], name: str, **values: int) -> Sequence[Any]:
         return self._conn.execute(statement, {"who": self._user, "list": name, **values}).all()
 
     def _move(self, name: str, place: int) -> None:
