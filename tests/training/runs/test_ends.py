@@ -44,6 +44,8 @@ def test_a_result_counts_however_the_process_ended(code: int | None) -> None:
 def test_limits_say_their_setting() -> None:
     assert ends.wall_time(3600).message == "The run was stopped after 3600 seconds (max_wall_seconds)"
     assert ends.wall_time(0.5).message == "The run was stopped after 0.5 seconds (max_wall_seconds)"
+    hints = [str(ends.wall_time(1, in_slurm).hint) for in_slurm in (False, True)]
+    assert ["SLURM's queue counts too" in hint for hint in hints] == [False, True]
     assert "(max_ram_mb)" in ends.memory_limit(300.4, 200).message
     assert "(max_predictions_mb)" in ends.predictions_too_large(600_000_000, 512).message
 

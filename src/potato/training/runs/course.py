@@ -79,7 +79,7 @@ class Course:
         self._still_fits()
         if self._run.state is State.QUEUED and not self._begin():
             return
-        self._limits = Limits(self._settings, self._folder, self._run.started_at, self._records.clock, self._timing)
+        self._limits = Limits(self._settings, self._folder, self._run, self._records.clock, self._timing)
         if self._run.state is State.BUILDING:
             self._build()
         if self._run.state is State.RUNNING:

@@ -36,12 +36,13 @@ class RunFailed(PotatoError):
         self.error = {"code": code, "message": message, "hint": hint}
 
 
-def wall_time(seconds: float) -> RunFailed:
-    """The run took longer than `max_wall_seconds`."""
+def wall_time(seconds: float, in_slurm: bool = False) -> RunFailed:
+    """The run took longer than `max_wall_seconds`, which its time in SLURM's queue counts for."""
+    hint = "raise max_wall_seconds under model_training, or train on fewer items"
     return RunFailed(
         "wall_time",
         f"The run was stopped after {seconds:g} seconds (max_wall_seconds)",
-        "raise max_wall_seconds under model_training, or train on fewer items",
+        f"{hint}; the time in SLURM's queue counts too" if in_slurm else hint,
     )
 
 

@@ -6,6 +6,7 @@ import time
 
 from potato.project.training import ModelTraining
 from potato.store.clock import Clock, from_text
+from potato.store.runs import Run
 from potato.training.backends import Execution
 from potato.training.runs import ends
 from potato.training.runs.folder import RunFolder
@@ -18,22 +19,21 @@ class Limits:
     The wall-clock limit counts from the run's leaving the queue, over restarts of the server.
     """
 
-    def __init__(
-        self, settings: ModelTraining, folder: RunFolder, started_at: str | None, clock: Clock, timing: Timing
-    ) -> None:
+    def __init__(self, settings: ModelTraining, folder: RunFolder, run: Run, clock: Clock, timing: Timing) -> None:
         self._settings = settings
+        self._in_slurm = run.backend_type == "slurm"
         self._folder = folder
         self._timing = timing
         self._next = 0.0
         self._deadline: float | None = None
-        if settings.max_wall_seconds is not None and started_at is not None:
-            gone = max(0.0, (clock() - from_text(started_at)).total_seconds())
+        if settings.max_wall_seconds is not None and run.started_at is not None:
+            gone = max(0.0, (clock() - from_text(run.started_at)).total_seconds())
             self._deadline = time.monotonic() + settings.max_wall_seconds - gone
 
     def look_at_clock(self) -> None:
         """Raise `RunFailed` once `max_wall_seconds` have passed."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            raise ends.wall_time(self._settings.max_wall_seconds or 0.0)
+            raise ends.wall_time(self._settings.max_wall_seconds or 0.0, self._in_slurm)
 
     def look(self, execution: Execution) -> None:
         """Raise `RunFailed` where the run has passed a limit. Memory and files are measured once a `Timing.limits`."""
