@@ -9,45 +9,30 @@ from typing import Any
 
 import pytest
 
-import slurm_cluster
-import sshd
 from conftest import minilm_folder
-from lab import use_fakes, wait_for
+from lab import wait_for
 from machines import PYTHON
 from potato.store.runs import State
 from potato.training.backends import open_backend
 from raters import majority
 from slurm_cluster import Cluster
-from slurm_scene import only_in_full
-from ssh_scene import REMOTE_DIR, jobs_there, scene, settings, ssh_lab
+from slurm_house import CLUSTER, backend, behind, login_node
+from ssh_scene import error, jobs_there, scene, ssh_lab
 from sshd import Host
-
-CLUSTER = "cluster"
 
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
     """A login node."""
-    with sshd.client() as client, sshd.host(client, alias="login") as made:
-        monkeypatch.setenv("PATH", client.path)
-        use_fakes(monkeypatch)
+    with login_node(monkeypatch) as made:
         yield made
 
 
 @pytest.fixture
 def cluster(host: Host) -> Iterator[Cluster]:
     """The cluster behind it."""
-    folder = host.there.folder / "cluster"
-    folder.mkdir()
-    with slurm_cluster.running(folder, host.there) as made:
+    with behind(host) as made:
         yield made
-
-
-def backend(host: Host, cluster: Cluster, **more: Any) -> dict[str, Any]:
-    """The cluster as a backend of a project."""
-    env = {"SLURM_CONF": str(cluster.conf), "PATH": slurm_cluster.PATH}
-    found = settings(host, env=env, **{"poll_interval_s": 1, "remote_dir": f"~/{REMOTE_DIR}", **more})
-    return {**found, "type": "slurm"}
 
 
 def test_a_run_is_a_job_of_the_cluster_and_leaves_nothing_there(host: Host, cluster: Cluster, tmp_path: Path) -> None:
@@ -78,6 +63,20 @@ def test_a_cancel_frees_the_allocation(host: Host, cluster: Cluster, tmp_path: P
         wait_for(lambda: not jobs_there(host), 60)
 
 
+def test_a_job_that_waits_for_too_long_is_stopped(host: Host, cluster: Cluster, tmp_path: Path) -> None:
+    """Time in SLURM's queue counts for `max_wall_seconds`, and holds up the runs behind it no longer than that."""
+    lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, sbatch_args=["--hold"])})
+    with scene(lab) as made:
+        waits = made.submit(CLUSTER)
+        made.says(waits, "PENDING (JobHeldUser)", 120)
+    lab.write({**lab.config, "model_training": {**lab.config["model_training"], "max_wall_seconds": 1}})
+    with scene(lab) as made:
+        failure = error(made.finished(waits))
+        assert failure["message"] == "The run was stopped after 1 seconds (max_wall_seconds)", made.log(waits)
+        assert "SLURM's queue counts too" in failure["hint"]
+        wait_for(lambda: not cluster.jobs() and not jobs_there(host), 90)
+
+
 def test_the_check_names_what_a_run_would_use(host: Host, cluster: Cluster, tmp_path: Path) -> None:
     there = backend(host, cluster, job_python="/opt/conda/bin/python")
     bare = backend(host, cluster)
@@ -97,7 +96,7 @@ def test_the_check_names_what_a_run_would_use(host: Host, cluster: Cluster, tmp_
     ("trainer", "params"),
     [
         ("sklearn-text", {}),
-        pytest.param("hf-text-classification", {"epochs": 1, "max_length": 32}, marks=only_in_full),
+        ("hf-text-classification", {"epochs": 1, "max_length": 32}),
     ],
 )
 def test_on_the_reviews_the_scores_are_those_of_local(
@@ -112,7 +111,7 @@ def test_on_the_reviews_the_scores_are_those_of_local(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     rows = [json.loads(line) for line in (reviews / "reviews.jsonl").read_text("utf-8").splitlines()][:120]
     if trainer.startswith("hf"):
-        params = {"base_model": minilm_folder(), **params}
+        rows, params = rows[:60], {"base_model": minilm_folder(), **params}
     asked = {"mem": "3500", "gres": "gpu:1", "prelude": ["export HF_HUB_OFFLINE=1"], "num_threads": 1}
     lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, **asked)}, rows, majority(reviews))
     with scene(lab) as made:

@@ -9,7 +9,7 @@ from typing import Any
 from lab import wait_for
 from potato.training.worker import launch
 from slurm_cluster import Cluster
-from slurm_scene import Login, Submitted, only_in_full
+from slurm_scene import Login, Submitted
 
 WAITS = {"params": {"does": "wait"}}
 
@@ -64,8 +64,8 @@ def test_a_job_that_is_ending_already_is_waited_for(login: Login, cluster: Clust
     assert one.ended()["reason"] == "cancelled"
 
 
-@only_in_full
-def test_a_controller_that_does_not_answer_hears_of_it_later(login: Login, cluster: Cluster) -> None:
+def test_a_controller_that_does_not_answer_hears_of_it_later(cluster: Cluster, login: Login) -> None:
+    cluster.remember()
     running = login.submit(**WAITS)
     waiting = login.submit({"sbatch_args": ["--begin=now+1hour"]})
     running.says("now fit")

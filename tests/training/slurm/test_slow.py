@@ -1,13 +1,13 @@
-"""Ends that SLURM itself takes a minute or more to bring about: all at once, and only in a full run."""
+"""Ends that SLURM itself takes a minute or more to bring about: all at once. They wait, and compute nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from slurm_cluster import Cluster
-from slurm_scene import Login, only_in_full
+from slurm_scene import Login
 
-pytestmark = [only_in_full, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 WAITS = {"params": {"does": "wait"}}
 
 
