@@ -78,9 +78,7 @@ def _slurm(path: Optional[str], workdir: str) -> Optional[SlurmSettings]:
 
 def _work(options: argparse.Namespace, workdir: str, python: str, slurm: Optional[SlurmSettings], token: str) -> int:
     stop = Stop()
-    for number in SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup's
-            signal.signal(number, stop.handle)
+    stop.listen(number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN)  # nohup ignores one
     settings = Settings(options.backend, workdir, python, __version__, options.once, options.keep, slurm=slurm)
 
     def clients() -> Client:

@@ -87,6 +87,7 @@ class Patience:
         while True:
             try:
                 with self._stop.raising():
+                    self._stop.check()
                     answer = call()
             except Unreachable as error:
                 if isinstance(error, Unusable) and not self._contact.ever:

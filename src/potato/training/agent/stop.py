@@ -2,8 +2,9 @@
 
 import os
 import select
+import signal
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 
 class Stopped(Exception):
@@ -21,6 +22,17 @@ class Stop:
         self._set = False
         self._raising = False
         self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+
+    def listen(self, signals: Iterable[int]) -> None:
+        """Take these signals for being asked. Called from the main thread.
+
+        The interpreter itself writes into the pipe, too: a handler waits for the main thread, which a signal that came
+        right before its wait does not wake.
+        """
+        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        for number in signals:
+            signal.signal(number, self.handle)
 
     def handle(self, signal_number: int, frame: Any) -> None:
         """The signal handler."""
@@ -34,6 +46,11 @@ class Stop:
         if not self._set:
             self._set = True
             os.write(self._writer, b"\0")
+
+    def check(self) -> None:
+        """Raise `Stopped` where somebody asked."""
+        if self._set:
+            raise Stopped
 
     def is_set(self) -> bool:
         """Whether somebody asked."""
