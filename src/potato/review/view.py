@@ -10,10 +10,11 @@ from potato.annotate.view import Ask, asks_for
 from potato.items.text import URL_STARTS
 from potato.project import Project
 from potato.schemes import Scheme, keys
-from potato.store import Connection, items, predictions, verdicts
+from potato.store import Connection, items, predictions, runs, verdicts
 from potato.store.items import ItemRow
 from potato.store.predictions import Suggestion
 from potato.store.verdicts import Kept
+from potato.training.results.decisions import Decision, can_be_taken
 from potato.training.web.use import precision
 
 OWN_KEYS = frozenset("arc")
@@ -28,6 +29,8 @@ class Judging:
     ask: Ask
     suggestion: Suggestion
     kept: Kept | None
+    decision: Decision | None
+    """By which the answer can be taken without review, after a calibration."""
     image: str | None
     audio: str | None
 
@@ -90,6 +93,7 @@ def _judging(
         _ask(project, item, reviewer, project.schemes[scheme], said, kept),
         said,
         kept,
+        can_be_taken(runs.get_or_raise(connection, said.run_id), scheme, said.payload, said.confidence),
         image=item.image and _address(item.image),
         audio=item.audio and _address(item.audio),
     )

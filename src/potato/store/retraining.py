@@ -47,12 +47,16 @@ def changed_since(connection: Connection, schemes: Sequence[str], mark: int, eno
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
 
+NO_LESSON = frozenset({"decision-calibrate"})
+"""Trainers whose runs learn nothing from labels, so that these still wait for one that does."""
+
+
 def last_run(connection: Connection, schemes: Sequence[str]) -> Run | None:
     """The newest run that trained all of these schemes, or is to, whoever started it; points of curves aside."""
     before: str | None = None
     while page := runs_.page(connection, _PAGE, before):
         for run in page:
-            if run.curve_of is None and set(schemes) <= set(run.schemas):
+            if run.curve_of is None and run.trainer not in NO_LESSON and set(schemes) <= set(run.schemas):
                 return run
         before = page[-1].run_id
     return None

@@ -19,6 +19,7 @@ from potato.store import Connection, Database, corpus
 from potato.store.corpus import CorpusItem
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import Gathered, gather
+from potato.training.bundle.judged import Beside, require_judged
 from potato.training.bundle.media import Images, reads_images
 from potato.training.bundle.warnings import warnings_of
 from potato.training.contract.bundle import FORMAT, SPLITS
@@ -55,9 +56,12 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
         labels_upto = corpus.newest_change(connection)
         gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
         images = Images(project, beside) if reads_images(info) else None
-        built = _write_items(connection, project, gathered, beside, images)
+        live = Beside(connection, schemas[0]) if info.calibrates_live else None
+        built = _write_items(connection, project, gathered, beside, images, live)
     built.labels_upto = labels_upto
-    for entry in gathered:
+    if live is not None:
+        require_judged(info, live.scheme, live.judged)
+    for entry in gathered if live is None else ():
         require_enough(info, entry.scheme, built.answers[entry.scheme.name]["train"])
     built.warnings = warnings_of(project, gathered, built.answers, built.counts)
     if images is not None and images.left_out:
@@ -70,7 +74,12 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
 
 
 def _write_items(
-    connection: Connection, project: Project, gathered: Sequence[Gathered], folder: Path, images: Images | None
+    connection: Connection,
+    project: Project,
+    gathered: Sequence[Gathered],
+    folder: Path,
+    images: Images | None,
+    live: Beside | None,
 ) -> Built:
     built = Built(images=images)
     for entry in gathered:
@@ -95,11 +104,21 @@ def _write_items(
             if media is None:
                 continue
             split = split_of(item.group, settings.split_seed, settings.splits)
+            said = live.of(item.seq) if live is not None else None
+            if live is not None:
+                if said is None and not (targets and split == "train"):
+                    continue  # nothing that could be calibrated; what was trained on still makes the baseline
+                live.note(split, bool(targets), said)
             if targets:
-                _put(files, built, split, _labelled(item, media, targets, gathered))
+                _put(files, built, split, {**_labelled(item, media, targets, gathered), **(said or {})})
                 _note(built, item, split, targets)
-            if to_predict and _is_to_predict(targets, split, gathered):
-                _put(files, built, "predict", _plain(item, media))
+            again = said is not None and split == "train"  # it has a suggestion, which keeps its place
+            if (
+                (to_predict and live is None and _is_to_predict(targets, split, gathered))
+                or again
+                or (said is not None and not targets)
+            ):
+                _put(files, built, "predict", {**_plain(item, media), **(said or {})})
         for file in files.values():
             file.flush()
             os.fsync(file.fileno())

@@ -23,7 +23,7 @@ def reads_project(info: TrainerInfo, project: Project) -> bool:
 
 def reads_images(info: TrainerInfo) -> bool:
     """Whether a bundle for the trainer carries the items' images."""
-    return "image" in info.modalities
+    return "image" in info.modalities and not info.calibrates_live
 
 
 class Images:

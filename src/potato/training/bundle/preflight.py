@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store import Connection, corpus
+from potato.training.bundle import judged
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import gather
 from potato.training.splits import split_of
@@ -17,7 +18,10 @@ EXACT = 5000
 
 
 def preflight(connection: Connection, project: Project, info: TrainerInfo, schemas: Sequence[str]) -> None:
-    """Raise `NotEnoughLabels` where there is too little to train on."""
+    """Raise `NotEnoughLabels` where there is too little to train on; for a calibration, what `judged.look` does."""
+    if info.calibrates_live:
+        judged.look(connection, project, info, schemas)
+        return
     exact = corpus.count_labels(connection, schemas) <= EXACT
     for name in schemas:
         scheme = project.schemes[name]

@@ -34,17 +34,14 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
     if "whole" in args:
         return take_share(project, info, Path(args["whole"]), Path(args["folder"]), args["share"])
     built = build_bundle(database, project, info, args["schemas"], Path(args["folder"]))
-    for scheme, groups in built.trained.items():
+    trained = {} if info.calibrates_live else built.trained  # a calibration leaves the model as it is
+    for scheme, groups in trained.items():
         for piece in in_pieces(sorted(groups)):
             with database.write() as connection:
                 predictions.record_trained(connection, args["run_id"], scheme, piece)
-    _recount(database, built.trained)
-    return {
-        "digest": built.digest,
-        "counts": built.counts,
-        "warnings": built.warnings,
-        "labels_upto": built.labels_upto,
-    }
+    _recount(database, trained)
+    upto = {} if info.calibrates_live else {"labels_upto": built.labels_upto}
+    return {"digest": built.digest, "counts": built.counts, "warnings": built.warnings, **upto}
 
 
 def _recount(database: Database, trained: Iterable[str]) -> None:

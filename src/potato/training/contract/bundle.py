@@ -6,7 +6,7 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Tuple
 
 FORMAT = 1
@@ -48,6 +48,9 @@ class BundleItem:
     targets: Dict[str, Any]
     votes: Dict[str, List[List[Any]]]
     annotators: Dict[str, int]
+    said: Dict[str, Dict[str, Any]] = field(default_factory=dict)
+    """For a calibration alone: scheme -> what the live model said (`payload`, `confidence`, `probabilities`) and, where
+    a reviewer has judged it, the `verdict`."""
 
 
 class Bundle:
@@ -97,6 +100,7 @@ class Bundle:
                         raw.get("targets", {}),
                         raw.get("votes", {}),
                         raw.get("annotators", {}),
+                        raw.get("said", {}),
                     )
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise BundleError("the bundle's %s cannot be read at line %d: %s" % (path, number, error)) from error

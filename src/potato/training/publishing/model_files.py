@@ -16,6 +16,7 @@ from potato.training.publishing.errors import CannotPublish, ModelElsewhere, Sch
 from potato.training.trainers.provenance import FILE as RECORD
 
 OWN_CARD = "README.md"
+CALIBRATION = "calibration.json"
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ def model_files(project: Project, run: Run, scheme: str) -> ModelFiles:
     names = _names(folder)
     if RECORD not in names:
         raise CannotPublish(f"Run {run.run_id} left no model of '{scheme}' on this server")
+    if CALIBRATION in names:
+        raise CannotPublish(
+            f"Run {run.run_id} calibrated another run's model, and is none itself", hint="publish the model's own run"
+        )
     return ModelFiles(folder, names, json.loads((folder / RECORD).read_text("utf-8")))
 
 

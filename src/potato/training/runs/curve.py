@@ -11,7 +11,7 @@ from potato.store import runs as rows
 from potato.store.runs import Run, State
 from potato.training.results.curves import SHARES
 from potato.training.runs.folder import RunFolder
-from potato.training.runs.request import RunRequest
+from potato.training.runs.request import RunRequest, trainer_info
 
 
 class NoCurve(PotatoError):
@@ -44,6 +44,8 @@ def _counts(point: Run) -> bool:
 
 def _require_whole(project: Project, run: Run) -> None:
     again = "start the run again, and ask for the new run's learning curve"
+    if trainer_info(run.trainer).calibrates_live:
+        raise NoCurve(f"Run {run.run_id} is a calibration, which learns nothing from labels")
     if run.curve_of is not None:
         raise NoCurve(f"Run {run.run_id} is itself a point of the learning curve of {run.curve_of}")
     if run.state is not State.SUCCESS:

@@ -120,7 +120,8 @@ def _fits_backend(project: Project, info: TrainerInfo, name: str) -> str:
     if type_ is None:
         raise UnknownBackend(name, project)
     if type_ not in info.backends:
+        own = ", as it needs the server's own records" if info.calibrates_live else ""
         raise TrainerDoesNotFit(
-            f"trainer '{info.name}' cannot run on '{name}' ({type_}); it runs on {', '.join(info.backends)}"
+            f"trainer '{info.name}' cannot run on '{name}' ({type_}); it runs on {', '.join(info.backends)}{own}"
         )
     return type_

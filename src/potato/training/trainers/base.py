@@ -113,6 +113,8 @@ class TrainerInfo:
     min_train_items: int = 2
     backends: Tuple[str, ...] = ("local", "ssh", "slurm", "agent")
     """The backend types that it can run on."""
+    calibrates_live: bool = False
+    """Whether it learns nothing of its own, but from what the live model said and what became of it."""
 
     def parse_params(self, raw: Dict[str, Any]) -> Dict[str, Any]:
         """Every param with its value or default. Raises `ParamError` for an unknown name or a bad value."""
@@ -173,6 +175,8 @@ class Task:
     metric: Callable[..., None]
     log: Callable[[str, str], None]
     media_dir: str = ""
+    judged: Sequence[BundleItem] = ()
+    """For a trainer that calibrates the live model: items without a label whose answer a reviewer has judged."""
 
     def check_stop(self) -> None:
         """Raise `Cancelled` when the run is to stop."""
@@ -194,6 +198,10 @@ class Model(ABC):
     def metrics(self) -> Dict[str, float]:
         """The trainer's own figures, kept beside the server's."""
         return {}
+
+    def notes(self) -> Sequence[str]:
+        """What people should know of the model, a sentence each."""
+        return ()
 
 
 class Trainer(ABC):

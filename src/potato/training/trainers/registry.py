@@ -16,6 +16,7 @@ _BUILT_IN = {
     "hf-pairwise-preference": "potato.training.trainers.hf_pairwise_preference:HfPairwisePreference",
     "hf-image-classification": "potato.training.trainers.hf_image_classification:HfImageClassification",
     "llm-finetune": "potato.training.trainers.llm_finetune:LlmFinetune",
+    "decision-calibrate": "potato.training.trainers.decision_calibrate:DecisionCalibrate",
 }
 
 

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 from potato.store import Connection, predictions
 from potato.store import runs as stored
 from potato.training.runs.showing import can_show
-from potato.training.web import curve, judging_pages, publishing, retraining, use, views, webhooks
+from potato.training.web import curve, decisions, judging_pages, publishing, retraining, use, views, webhooks
 from potato.training.web.answers import RunId
 from potato.web.auth import AdminDep
 from potato.web.render import render, url
@@ -53,6 +53,7 @@ async def run_page(request: Request, run_id: RunId, site: SiteDep, admin: AdminD
             "wrong": judging_pages.wrong_items(connection, run, site.project),
             "curve": curve.section(connection, run),
             "others": judging_pages.others(connection, run),
+            "decided": decisions.section(connection, run),
         }
         beside = {**judged, "use": used, "publishing": publishing.section(connection, run, site.project)}
         shown = bool(can_show(run, site.project)) and predictions.has_any(connection, run_id)

@@ -28,6 +28,7 @@ class Job:
         self._folder = folder
         self._events = events
         self._stop = stop
+        self._notes: List[str] = []
 
     def run(self) -> None:
         """Everything, in order; the last thing is the `result` event."""
@@ -65,7 +66,7 @@ class Job:
         with PredictionsFile(os.path.join(self._folder, "predictions.jsonl")) as predictions:
             for number, schema in enumerate(schemas, 1):
                 with tempfile.TemporaryDirectory(prefix=".scratch-", dir=self._folder) as scratch:
-                    task = self._task(params, bundle, schema, device, scratch)
+                    task = self._task(trainer, params, bundle, schema, device, scratch)
                     metrics[schema.name] = self._train(trainer, task, number, bundle, artifacts, predictions)
         self._events.result(
             status="success",
@@ -77,7 +78,7 @@ class Job:
             predictions_bytes=predictions.size,
             n_predictions=predictions.count,
             device=device.described,
-            notes=[],
+            notes=self._notes,
         )
 
     def _train(
@@ -97,9 +98,18 @@ class Job:
         artifacts.save(name, number, model)
         self._events.status("running", "predicting '%s'" % name)
         self._predict(model, bundle, task.schema, predictions)
+        self._notes.extend(model.notes())
         return model.metrics()
 
-    def _task(self, params: Dict[str, Any], bundle: Bundle, schema: SchemaInfo, device: Device, scratch: str) -> Task:
+    def _task(
+        self,
+        trainer: Trainer,
+        params: Dict[str, Any],
+        bundle: Bundle,
+        schema: SchemaInfo,
+        device: Device,
+        scratch: str,
+    ) -> Task:
         def metric(split: str, name: str, value: float, step: int, **fields: Any) -> None:
             self._events.metric(split, name, value, step, scheme=schema.name, **fields)
 
@@ -120,6 +130,7 @@ class Job:
             metric=metric,
             log=self._events.log,
             media_dir=bundle.media_dir,
+            judged=_judged(bundle, schema.name) if trainer.info.calibrates_live else (),
         )
 
     def _labelled(self, bundle: Bundle, split: str, schema: str) -> List[BundleItem]:
@@ -133,6 +144,11 @@ class Job:
             predictions.add(prediction)
             self._events.progress(phase, done, total)
             self._stop.check()
+
+
+def _judged(bundle: Bundle, schema: str) -> List[BundleItem]:
+    """The unlabelled items whose answer by the live model a reviewer has judged."""
+    return [item for item in _whole(bundle, "predict") if "verdict" in item.said.get(schema, {})]
 
 
 def _whole(bundle: Bundle, split: str) -> Iterator[BundleItem]:
