@@ -185,3 +185,19 @@ def test_a_session_reviews_as_the_annotator_who_is_signed_in_beside(project: Pro
         body = {"run_id": RUN.run_id, "scheme": "sentiment", "item": "i2", "verdict": "accept"}
         assert client.post(f"{API}/reviews", json=body).status_code == 403
         assert client.post(f"{API}/reviews", json=body, headers=SAME_ORIGIN).json()["reviewer"] == "mira"
+
+
+def test_neither_an_answer_nor_a_verdict_nor_a_page_makes_a_model_speak(client: TestClient, database: Database) -> None:
+    """annotation 65"""
+    show(database)
+    before = rows(database, tables.predictions.select())
+    site.sign_in(client)
+    item = site.hand_out(client)
+    client.get(f"/annotate/{item}", headers=site.PAGE)
+    for number in range(3):
+        assert site.save(client, item, {"sentiment": "negative"}, f"request-{number}").status_code == 200
+    verdict(client, "i2", "reject")
+    verdict(client, "i3")
+    client.get("/admin/review", headers=site.PAGE)
+    assert rows(database, tables.predictions.select()) == before
+    assert [row.run_id for row in rows(database, tables.runs.select())] == [RUN.run_id]

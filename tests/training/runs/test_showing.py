@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab import Lab, finished
+from lab import Lab, finished, wait_for
 from potato.store import predictions, retraining, tables
-from potato.store.runs import Run
+from potato.store.runs import Run, State
 from potato.training.runs.model import as_json
 from potato.training.runs.request import RunRequest
 from potato.training.runs.showing import NothingToShow
@@ -120,3 +121,25 @@ def test_a_run_without_suggestions_is_not_shown(
             supervisor.show(run.run_id, "mira")
     assert shown(lab) == {}
     assert "shown_anyway" not in [kind for kind, *_ in log(lab)]
+
+
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running")  # that is what it is about
+def test_a_long_prediction_is_work_in_the_background_that_a_restart_takes_up(
+    make_lab: Callable[..., Lab], tmp_path: Path
+) -> None:
+    """annotation 60: asked for in a moment, with its progress, and nothing is predicted twice."""
+    lab = make_lab(model_training={"writeback": WRITEBACK})
+    go_on = tmp_path / "go-on"
+    with lab.supervisor() as supervisor:
+        request = RunRequest("fake", ["sentiment"], params={"predict_when": str(go_on)})
+        run_id = supervisor.submit(request).run_id
+        wait_for(lambda: supervisor.get(run_id).state is State.RUNNING, 60)
+        assert shown(lab) == {}
+    with lab.supervisor() as supervisor:
+        go_on.touch()
+        run = finished(supervisor, run_id)
+    assert (run.state, run.attempt) == (State.SUCCESS, 1)
+    assert run.progress is not None
+    assert run.progress["current"] == run.progress["total"] == run.writeback["read"]  # type: ignore[index]
+    stored = lab.rows(tables.predictions.select())
+    assert len(stored) == len({row.item for row in stored}) == run.progress["total"]
