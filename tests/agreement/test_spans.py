@@ -67,7 +67,7 @@ def test_equal_spans_agree_wholly_and_unequal_ones_less() -> None:
 
 
 def test_annotators_who_are_alone_with_their_items_count_not() -> None:
-    rows = [(1, "ann", [span(0, 1)], 5), (1, "bob", [], 5), (2, "eve", [], 5)]
+    rows = [(1, "ann", [span(0, 1)], 5), (1, "bob", [], 5), (1, "old", "x", 5), (1, "odd", ["x"], 5), (2, "eve", [], 5)]
     measured = of_spans(rows)
     assert (measured.items, measured.annotators) == (1, 2)
 

@@ -59,9 +59,12 @@ def of_votes(kind: Kind, votes: Iterable[Sequence[Sequence[Any]]]) -> Agreement:
 
 
 def of_spans(labels: Iterable[tuple[Hashable, Hashable, Answer, int]]) -> Agreement:
-    """The agreement of (item, annotator, spans, characters of the item's text), ordered by item. Streams as well."""
+    """The agreement of (item, annotator, spans, characters of the item's text), ordered by item. Streams as well.
+
+    Answers that are no spans, which the scheme had when it was of another type, are passed over.
+    """
     annotators: set[Hashable] = set()
-    units = spans.agreement(_span_units(labels, annotators))
+    units = spans.agreement(_span_units((row for row in labels if _are_spans(row[2])), annotators))
     return replace(units, annotators=len(annotators))
 
 
@@ -73,6 +76,10 @@ def _span_units(
         if len(given) > 1:
             annotators.update(annotator for _, annotator, _, _ in given)
             yield given[0][3], [answer for _, _, answer, _ in given]
+
+
+def _are_spans(answer: Answer) -> bool:
+    return isinstance(answer, list) and all(isinstance(span, dict) for span in answer)
 
 
 def _units(

@@ -4,14 +4,25 @@
 import { characters, places, words } from "./text-places.js";
 
 export class SpanText {
+  #words;
+  #characters;
+
   constructor(element) {
     element.normalize(); // a parser cuts a long text into several nodes
     this.element = element;
     this.text = element.textContent;
     this.places = places(this.text);
-    this.words = words(this.text);
-    this.characters = characters(this.text);
     this.isRightToLeft = getComputedStyle(element).direction === "rtl";
+  }
+
+  /** The words that one can step through; looked for when somebody wants them, as a long text takes a while. */
+  get words() {
+    return (this.#words ??= words(this.text));
+  }
+
+  /** Where characters begin. */
+  get characters() {
+    return (this.#characters ??= characters(this.text));
   }
 
   /** What stands there. */
