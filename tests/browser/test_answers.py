@@ -14,7 +14,9 @@ import browsing
 import site_scenes as scenes
 from potato.project import Project
 from potato.schemes.pairwise import Pairwise
-from potato.store import Database
+from potato.store import Database, predictions, runs
+from potato.store.predictions import Stored
+from potato.store.runs import Run, State
 from potato.store.tables import annotation_history as history
 from potato.store.tables import annotations as answers
 from potato.store.tables import assignments, facts
@@ -232,6 +234,41 @@ def test_undo_goes_one_step_back_and_the_suggestion_is_no_step(live: Any, tab: A
     assert _history(live, "better") == [first, second, "tie", second, first, None, first, None]
 
 
+def test_a_suggestion_is_taken_undone_and_restored(live: Any, tab: Any) -> None:
+    """annotation 64: clearing gives nothing, not the suggestion, which is brought back by a button of its own."""
+    shown = {"schemas": ["clear", "age", "why"], "include_unlabeled": True}
+    schemes = (CLEAR, {**AGE, "required": False}, WHY)
+    project = _project(live.folder, *schemes, model_training={"writeback": shown})
+    _suggest(project, {"clear": 7.2, "age": 3.4, "why": "so it is"})
+    live.open(project)
+    _enter(tab, live)
+    tab.get_by_text("The model suggests 7").wait_for()
+    assert tab.locator("output").inner_text() == "\u2013"
+    assert _answers(live) == {}
+    tab.keyboard.press("a")
+    _sent(tab)
+    assert _answers(live) == {"clear": 7, "age": 3.5, "why": "so it is"}
+    assert tab.get_by_role("button", name="Take it").count() == 0  # they are taken
+    tab.locator("textarea.text-field").fill("no")
+    tab.locator("textarea.text-field").blur()
+    _sent(tab)
+    tab.get_by_role("button", name="Clear").last.click()
+    _sent(tab)
+    assert _answers(live) == {"clear": 7, "age": 3.5}
+    assert tab.locator("textarea.text-field").input_value() == ""
+    tab.get_by_role("button", name="Take it").click()
+    assert tab.locator("textarea.text-field").input_value() == "so it is"
+    tab.locator("#item").focus()
+    for there in ("", "no", "so it is", ""):
+        tab.keyboard.press("z")
+        assert tab.locator("textarea.text-field").input_value() == there
+    _sent(tab)
+    assert _answers(live) == {}
+    assert tab.get_by_role("button", name="Undo").is_disabled()
+    origins = live.rows(select(history.c.scheme, history.c.origin).order_by(history.c.seq).limit(4))
+    assert origins == [("clear", "accepted"), ("age", "accepted"), ("why", "accepted"), ("why", "changed")]
+
+
 def test_a_hidden_answer_stays_on_the_page_and_leaves_the_store(live: Any, tab: Any) -> None:
     rude = {**scenes.SENTIMENT, "name": "rude", "labels": ["yes", "no"]}
     sure = {**scenes.SENTIMENT, "name": "sure", "labels": ["sure", "unsure"], "show_if": {"rude": "yes"}}
@@ -279,6 +316,18 @@ def test_what_is_typed_through_a_bad_hour_arrives_once_and_in_order(live: Any, t
     assert _answers(live) == {"better": second, "age": 7, "why": "rain"}
     assert _history(live, "better") == [first, second]
     assert (_history(live, "age"), _history(live, "why")) == ([7], ["rain"])
+
+
+def _suggest(project: Project, said: dict[str, Any]) -> None:
+    """Let a model suggest these answers for the first item."""
+    at = "2026-11-29T14:15:00.000Z"
+    database = Database(project.database_url)
+    with database.write() as connection:
+        trained = list(said)
+        runs.add(connection, Run("r1", State.SUCCESS, "fake", trained, {}, "api", "local", "local", at))
+        predictions.add(connection, "r1", [Stored(1, name, answer, None, None, None) for name, answer in said.items()])
+        predictions.set_live(connection, "r1", trained, at)
+    database.close()
 
 
 def _change_secret(live: Any) -> None:
