@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,15 +50,45 @@ def test_a_controller_that_is_dead_during_the_submission(login: Login, cluster: 
     ran_once(one, cluster)
 
 
-def test_a_controller_that_dies_during_the_run(login: Login, cluster: Cluster) -> None:
+def dies(cluster: Cluster) -> Callable[[], None]:
+    """The controller is killed; what starts it."""
+    cluster.kill("slurmctld")
+    return cluster.start_controller
+
+
+def stands_still(cluster: Cluster) -> Callable[[], None]:
+    """The controller is stopped; what has it go on."""
+    cluster.signal("slurmctld", signal.SIGSTOP)
+    return lambda: cluster.signal("slurmctld", signal.SIGCONT)
+
+
+@pytest.mark.parametrize("fails", [dies, stands_still])
+def test_a_controller_that_does_not_answer_during_the_run(
+    login: Login, cluster: Cluster, fails: Callable[[Cluster], Callable[[], None]]
+) -> None:
     """remote 3"""
     one = login.submit({"prelude": ["sleep 6"]}, replace(FAST, finished=60))
     one.says("RUNNING on")
-    cluster.kill("slurmctld")
+    mend = fails(cluster)
     one.says("SLURM has not answered for")
-    cluster.start_controller()
+    mend()
     one.says("SLURM answers again after")
     ran_once(one, cluster)
+
+
+def test_a_controller_that_has_forgotten_the_job_leaves_it_to_its_files(login: Login, cluster: Cluster) -> None:
+    """remote 5: the job ended while nobody could ask, and is no longer known"""
+    one = login.submit({"prelude": ["sleep 2"]})
+    number = one.job_id()
+    one.says("RUNNING on")
+    cluster.kill("slurmctld")
+    wait_for(lambda: (one.folder / "start-1" / "exit_code").exists())
+    cluster.start_controller("-c")
+    wait_for(cluster.answers, 60)
+    assert cluster.run("squeue", "-h", "-t", "all", "-j", str(number), check=False) == ""
+    assert one.ended(120)["exit_code"] == 0, one.log()
+    assert one.log().count("starting the worker") == 1 and one.results() == ["success"]
+    assert sum("Submitted SLURM job" in line for line in one.log()) == 1
 
 
 def test_a_worker_that_finishes_while_nobody_answers_is_found_finished(login: Login, cluster: Cluster) -> None:

@@ -31,6 +31,16 @@ def test_an_scancel_from_outside(login: Login, cluster: Cluster) -> None:
     failed(one, "it was cancelled by an scancel from outside Potato")
 
 
+def test_a_signal_to_the_batch_script_alone_reaches_the_trainer(login: Login, cluster: Cluster) -> None:
+    """remote 14: the script has become the worker, which ends by itself and leaves nothing"""
+    one = login.submit(**WAITS)
+    one.says("now fit")
+    cluster.run("scancel", "--batch", "--signal=TERM", str(one.job_id()))
+    failed(one, "it was cancelled by an scancel from outside Potato")
+    assert (one.folder / "start-1" / "exit_code").read_text() == "4\n"
+    wait_for(lambda: not launch.find_marked(one.run_id))
+
+
 def test_preemption_with_requeue_is_another_attempt_at_the_same_run(login: Login, cluster: Cluster) -> None:
     """remote 7"""
     one = login.submit({"nodelist": "n1", "cpus_per_task": 4}, params={"does": "wait", "at": "fit"})

@@ -130,6 +130,22 @@ def test_a_login_node_without_sbatch_says_so(login: Login, monkeypatch: pytest.M
     assert one.error()["message"].endswith("has no sbatch on PATH, so it cannot submit jobs")
 
 
+def test_neither_accounting_nor_srun_is_ever_asked_for(
+    login: Login, cluster: Cluster, stubs: Stubs, tmp_path: Path
+) -> None:
+    """remote 17: the cluster has no accounting database, and here not even the programs are of use"""
+    assert "AccountingStorageType   = accounting_storage/none" in cluster.run("scontrol", "show", "config")
+    for name in ("sacct", "sacctmgr", "srun", "salloc"):
+        stubs(name, f"echo {name} >>{tmp_path}/asked; exit 1")
+    good, cancelled = login.submit(), login.submit(params={"does": "wait"})
+    cancelled.says("now fit")
+    cluster.run("scancel", str(cancelled.job_id()))
+    assert good.ended()["exit_code"] == 0
+    cancelled.ended()
+    assert cancelled.error()["message"].endswith("it was cancelled by an scancel from outside Potato")
+    assert not (tmp_path / "asked").exists()
+
+
 def test_variables_for_other_jobs_change_nothing(login: Login, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "SBATCH_PARTITION": "nosuch",
