@@ -14,7 +14,7 @@ import site_scenes as scenes
 from makers import NOW
 from potato.admin import accounts as actions
 from potato.store import Database
-from potato.store.tables import annotation_history
+from potato.store.tables import adjudications, annotation_history
 from potato.store.tables import annotations as answers
 
 pytestmark = pytest.mark.browser
@@ -120,3 +120,30 @@ def test_by_a_proxys_header(live: Any, tabs: Any) -> None:
     tab.context.set_extra_http_headers({"X-Forwarded-User": "ann"})
     tab.get_by_role("button", name="Sign in and send").click()
     landed_once(live, tab)
+
+
+def test_the_admins_pages_are_accessible_and_decide(live: Any, tabs: Any) -> None:
+    """Items, adjudication and users, on a desktop and on a phone, in both colours."""
+    live.serve(["first", "second", "third"], annotations_per_item=2)
+    for name, key in (("ann", "1"), ("bob", "2")):
+        tab = tabs.open()
+        browsing.sign_in(tab, live.url, name)
+        tab.keyboard.press(key)
+        tab.locator("#save-state", has_text="Saved at").wait_for()
+    admin = tabs.open(color_scheme="dark", viewport={"width": 390, "height": 844})
+    browsing.enter_admin(admin, live.url, scenes.KEY)
+    for page in ("Items", "Adjudication"):
+        admin.get_by_role("link", name=page, exact=True).click()
+        admin.get_by_role("heading", name=page, exact=True, level=1).wait_for()
+        browsing.check_access(admin, page)
+        shot(admin, f"data-{page.lower()}-phone")
+    admin.get_by_role("button", name="negative", exact=True).click()
+    admin.get_by_text("There is no item left on which annotators disagree.").wait_for()
+    admin.get_by_label("Show").select_option("decided")
+    admin.get_by_role("button", name="Show").click()
+    admin.get_by_role("button", name="Take the decision back").wait_for()
+    admin.set_viewport_size({"width": 1280, "height": 800})
+    browsing.check_access(admin, "decided")
+    shot(admin, "data-adjudication-decided")
+    assert live.rows(select(adjudications.c.value)) == [("negative",)]
+    assert len(live.rows(select(answers.c.value))) == 2

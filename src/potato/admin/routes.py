@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from potato.admin.adjudication import router as adjudication_router
 from potato.admin.item import ItemView, item_view
+from potato.admin.items import router as items_router
 from potato.admin.measuring import AgreementGauge
 from potato.admin.overview import overview
 from potato.admin.users import router as users_router
@@ -26,6 +27,7 @@ from potato.web.site import SiteDep
 router = APIRouter(include_in_schema=False)
 router.include_router(users_router)
 router.include_router(adjudication_router)
+router.include_router(items_router)
 
 ANNOTATORS_SHOWN = 500
 
