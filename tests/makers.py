@@ -100,6 +100,10 @@ class Small:
         with self.database.write() as conn:
             assignments.skip(conn, user, item, reason, at, self.rules)
 
+    def flag(self, user: int, item: int, reason: str | None) -> None:
+        with self.database.write() as conn:
+            assignments.flag(conn, user, item, reason)
+
     def progress(self, user: int) -> assignments.Progress:
         with self.database.read() as conn:
             return assignments.progress(conn, user)

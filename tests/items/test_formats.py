@@ -66,6 +66,9 @@ def answer_everything(project: Small) -> None:
         project.save(project.user(f"rater {label[:9]}"), seq, {"sentiment": label}, later(5))
     project.skip(odd, 4, 'no, "really"\r\nnot', later(6))
     project.skip(odd, 5, None, later(7))
+    project.next(ann, later(8))  # item 4, which stays unanswered
+    for seq, reason in ((1, 'odd, "this"'), (4, "")):
+        project.flag(ann, seq, reason)
 
 
 def plain(project: Small) -> list[dict[str, Any]]:
@@ -76,7 +79,8 @@ def plain(project: Small) -> list[dict[str, Any]]:
 
 def bare(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The lines without what only some formats keep."""
-    return [{name: value for name, value in line.items() if name != "details"} for line in lines]
+    kept = [{name: value for name, value in line.items() if name not in ("details", "flagged")} for line in lines]
+    return [line for line in kept if line["annotations"] or "skipped" in line]
 
 
 def written(path: Path) -> list[bytes]:
@@ -96,9 +100,12 @@ def test_what_is_exported_comes_back_and_is_exported_the_same(tmp_path: Path, fo
         assert (again.outcome.new, again.outcome.changed, again.outcome.kept) == (0, 0, 0)
         lines = plain(project)
     assert manifest.answers.total() == 22
+    assert [line["flagged"] for line in lines if "flagged" in line] == ['odd, "this"', ""]
     with every_kind(tmp_path / "b") as other:
         report = import_labels(other.project, other.database, first)
-        assert (report.outcome.new, report.lines) == (24, 12)  # the answers, and two skips
+        flags = 2 if EXPORTERS[form].flags else 0
+        assert report.outcome.new == 24 + flags  # the answers, and two skips
+        assert report.lines == 12 + flags // 2  # one of the flags stands beside answers
         assert bare(plain(other)) == bare(lines)
         if form in ("jsonl", "parquet", "hf-datasets"):
             assert plain(other) == lines

@@ -264,6 +264,7 @@ def test_a_file_and_its_manifest_say_the_same_as_the_store(tmp_path: Path) -> No
             "annotations": 5,
             "by_scheme": {"sentiment": 3, "sure": 1, "topics": 1},
             "skipped": 2,
+            "flagged": 0,
             "adjudicated": {},
             "pre_labels": {},
             "no_longer_in_project": {},

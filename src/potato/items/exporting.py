@@ -58,6 +58,7 @@ class Manifest:
     annotators: set[str] = field(default_factory=set)
     answers: Counter[str] = field(default_factory=Counter)
     skipped: int = 0
+    flagged: int = 0
     adjudicated: Counter[str] = field(default_factory=Counter)
     pre_labels: Counter[str] = field(default_factory=Counter)
     no_longer_in_project: dict[str, Counter[str]] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Manifest:
             "annotations": sum(self.answers.values()),
             "by_scheme": dict(self.answers),
             "skipped": self.skipped,
+            "flagged": self.flagged,
             "adjudicated": dict(self.adjudicated),
             "pre_labels": dict(self.pre_labels),
             "no_longer_in_project": {name: dict(counts) for name, counts in self.no_longer_in_project.items()},
@@ -158,6 +160,8 @@ class _Export:
     def _lines(self, writes: Exporter) -> Iterator[Line]:
         items = answered_items(self._conn, text=writes.reads_text)
         lines: Iterator[Line] = (line for item in items for line in _labels(item))
+        if not writes.flags:  # a line that holds nothing but a flag would hold nothing
+            lines = (line for line in lines if not (isinstance(line, Labels) and line.is_flag_only))
         if writes.pre_labels:
             return merge(lines, pre_labels(self._conn, self._project), key=lambda line: line.seq)
         return lines
@@ -178,14 +182,14 @@ class _Export:
 
 
 def _labels(item: AnsweredItem) -> Iterator[Labels]:
-    """An item's answers and skips, a line for each annotator, by name; then what was decided."""
-    skips = {skip.annotator: skip for skip in item.skips}
+    """An item's answers, skips and flags, a line for each annotator, by name; then what was decided."""
+    notes = {note.annotator: note for note in item.notes}
     by_annotator: dict[str, list[Said]] = {}
     for said in item.answers:
         by_annotator.setdefault(said.annotator, []).append(said)
-    for name in sorted({*by_annotator, *skips}) if skips else by_annotator:
+    for name in sorted({*by_annotator, *notes}) if notes else by_annotator:
         said_ = by_annotator.get(name, [])
-        skip = skips.get(name)
+        note = notes.get(name)
         at = max(said.at for said in said_) if said_ else ""
         yield Labels(
             item.seq,
@@ -193,11 +197,11 @@ def _labels(item: AnsweredItem) -> Iterator[Labels]:
             item.text,
             name,
             {said.scheme: said.value for said in said_},
-            at if skip is None else max(at, skip.at),
-            None if skip is None else skip.reason,
+            at if note is None or (said_ and note.skipped is None) else max(at, note.at),
+            None if note is None else note.skipped,
             {said.scheme: detail for said in said_ if (detail := _detail(said))},
+            flagged=None if note is None else note.flagged,
         )
-
     for name, made in groupby(item.decided, key=lambda each: each.annotator):
         of_one = list(made)
         answers = {each.scheme: each.value for each in of_one}
@@ -232,6 +236,7 @@ def _counted(lines: Iterable[Line], manifest: Manifest, schemes: Mapping[str, Sc
         if line.annotator is not None:
             manifest.annotators.add(line.annotator)
         manifest.skipped += line.skipped is not None
+        manifest.flagged += line.flagged is not None
         counts = manifest.answers if line.adjudicator is None else manifest.adjudicated
         for name, answer in line.answers.items():
             counts[name] += 1

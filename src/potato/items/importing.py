@@ -14,7 +14,7 @@ from potato.schemes import InvalidAnswer
 from potato.store import Connection, Database, adjudications, imports
 from potato.store import items as store_items
 from potato.store.clock import Clock, utc_now
-from potato.store.imports import NOBODY, PIECE, SKIP, Clash, Outcome, Staged
+from potato.store.imports import FLAG, NOBODY, PIECE, SKIP, Clash, Outcome, Staged
 from potato.store.lock import exclusive
 from potato.store.rules import Rules
 
@@ -187,6 +187,8 @@ class _Import:
             )
         if line.skipped is not None:
             yield Staged(item, annotator, SKIP, line.skipped or None, line.at, line.line)
+        if line.flagged is not None:
+            yield Staged(item, annotator, FLAG, line.flagged, line.at, line.line)
 
     def _decided(self, line: LabelLine, item: int) -> Iterator[Staged]:
         for scheme, (raw, reason) in line.refused.items():
@@ -213,7 +215,8 @@ class _Import:
         self._problems.add(RowProblem(line.file, line.line, reason))
 
     def _clash(self, clash: Clash) -> RowProblem:
-        what = f"the answer to {clash.scheme!r:.80}" if clash.scheme else "the reason for skipping"
+        reasons = {SKIP: "the reason for skipping", FLAG: "the reason for the flag"}
+        what = reasons.get(clash.scheme, f"the answer to {clash.scheme!r:.80}")
         return RowProblem(
             self._path.name,
             clash.line,

@@ -20,7 +20,7 @@ from potato.schemes import Answer, InvalidAnswer
 from potato.store.clock import from_text, to_text
 from potato.store.users import InvalidName, check_name
 
-KEYS = {"id", "annotator", "adjudicator", "annotations", "at", "skipped", "details", "pre_labels", "text"}
+KEYS = {"id", "annotator", "adjudicator", "annotations", "at", "skipped", "flagged", "details", "pre_labels", "text"}
 ORIGINS = ("none", "accepted", "changed")
 
 
@@ -39,6 +39,7 @@ class LabelLine:
     refused: dict[str, tuple[Any, str]] = field(default_factory=dict)
     at: str | None = None
     skipped: str | None = None
+    flagged: str | None = None
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
     adjudicator: str | None = None
 
@@ -86,7 +87,8 @@ class LabelReader:
             None if decided else _annotator(fields.get("annotator")),
             adjudicator=_annotator(fields["adjudicator"]) if decided else None,
             at=_at(fields.get("at")),
-            skipped=_skipped(fields.get("skipped")),
+            skipped=_reason("skipped", fields.get("skipped")),
+            flagged=_reason("flagged", fields.get("flagged")),
             details=_details(fields.get("details")),
         )
         self._parse(line, fields.get("annotations"))
@@ -134,10 +136,10 @@ def _at(value: Any) -> str | None:
         raise _Wrong(f"at is {value!r:.60}; it is a time with its zone, like 2026-11-29T14:15:00Z") from None
 
 
-def _skipped(value: Any) -> str | None:
+def _reason(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise _Wrong(f"skipped is {called(value)}; it is a text, the reason")
+    raise _Wrong(f"{name} is {called(value)}; it is a text, the reason")
 
 
 def _details(value: Any) -> dict[str, dict[str, Any]]:

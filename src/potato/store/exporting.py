@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, Text, cast, func, literal, select
+from sqlalchemy import Connection, Select, Text, cast, func, literal, or_, select
 
 from potato.schemes import Answer
 from potato.store.settling import State
@@ -39,11 +39,12 @@ class Said(NamedTuple):
     """How the question stood, where that differs from person to person."""
 
 
-class Skipped(NamedTuple):
-    """That an annotator has skipped the item, and why."""
+class Noted(NamedTuple):
+    """That an annotator has skipped the item, or flagged it, and why; None where they did not."""
 
     annotator: str
-    reason: str
+    skipped: str | None
+    flagged: str | None
     at: str
 
 
@@ -57,7 +58,7 @@ class AnsweredItem(NamedTuple):
     id: str
     text: str
     answers: list[Said]
-    skips: list[Skipped]
+    notes: list[Noted]
     decided: list[Said]
 
 
@@ -65,27 +66,32 @@ def answered_items(conn: Connection, *, text: bool) -> Iterator[AnsweredItem]:
     """Every item that somebody has answered, skipped or decided, in the order of the data files."""
     names = {row[0]: row[1] for row in conn.execute(select(users.c.id, users.c.name))}
     answers = _by_item(conn.execute(_answers(text=text), execution_options=_STREAMED))
-    skips = _by_item(conn.execute(_skips(text=text), execution_options=_STREAMED))
+    notes = _by_item(conn.execute(_notes(text=text), execution_options=_STREAMED))
     decided = _by_item(conn.execute(_decisions(text=text), execution_options=_STREAMED))
     parse = _Parser()
-    merged = merge(_numbered(answers, 0), _numbered(skips, 1), _numbered(decided, 2), key=itemgetter(0, 1))
+    merged = merge(_numbered(answers, 0), _numbered(notes, 1), _numbered(decided, 2), key=itemgetter(0, 1))
     for _, parts in groupby(merged, key=itemgetter(0)):
         yield _item(list(parts), names, parse)
 
 
 def _item(parts: list[Any], names: dict[int, str], parse: _Parser) -> AnsweredItem:
     said: list[Said] = []
-    skipped: list[Skipped] = []
+    noted: list[Noted] = []
     decided: list[Said] = []
     for _, kind, rows in parts:
         if kind == 0:
             said = sorted((_said(row, names, parse) for row in rows), key=itemgetter(0, 1))
         elif kind == 1:
-            skipped = sorted(Skipped(names[row[3]], row[4] or "", row[5]) for row in rows)
+            noted = sorted((_noted(row, names) for row in rows), key=itemgetter(0))
         else:
             decided = [Said(row[3], row[4], parse(row[5]), row[6], "none", None, None) for row in rows]
     seq, item, text = parts[0][2][0][:3]
-    return AnsweredItem(seq, item, text, said, skipped, sorted(decided, key=itemgetter(0, 1)))
+    return AnsweredItem(seq, item, text, said, noted, sorted(decided, key=itemgetter(0, 1)))
+
+
+def _noted(row: Any, names: dict[int, str]) -> Noted:
+    _, _, _, user, state, reason, flag, at = row
+    return Noted(names[user], (reason or "") if state == State.SKIPPED.value else None, flag, at)
 
 
 def _numbered(groups: Iterator[tuple[int, list[Any]]], kind: int) -> Iterator[tuple[int, int, list[Any]]]:
@@ -143,10 +149,11 @@ def _decisions(*, text: bool) -> Select[Any]:
     )
 
 
-def _skips(*, text: bool) -> Select[Any]:
+def _notes(*, text: bool) -> Select[Any]:
+    met = assignments.c
     return (
-        select(assignments.c.item, *_about(text), assignments.c.user, assignments.c.reason, assignments.c.at)
-        .join(items, items.c.seq == assignments.c.item)
-        .where(assignments.c.state == State.SKIPPED.value)
+        select(met.item, *_about(text), met.user, met.state, met.reason, met.flag, met.at)
+        .join(items, items.c.seq == met.item)
+        .where(or_(met.state == State.SKIPPED.value, met.flag.is_not(None)))
         .order_by(assignments.c.item)
     )

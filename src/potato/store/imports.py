@@ -19,6 +19,7 @@ from potato.schemes import Answer
 from potato.store import adjudications, users
 from potato.store.adjudications import Adjudicated
 from potato.store.annotations import Entry, record
+from potato.store.assignments import flag
 from potato.store.clock import to_text
 from potato.store.database import Database
 from potato.store.rules import Rules
@@ -30,6 +31,8 @@ from potato.store.upsert import upsert
 PIECE = 2_000
 SKIP = ""
 """The scheme of a staged row that says: this annotator skipped the item. Its value is why."""
+FLAG = "\n"
+"""The scheme, which no question can have, of a staged row that says: this annotator flagged the item, and why."""
 NOBODY = ""
 """The annotator of a staged row that is no answer but a decision; `origin` names who made it."""
 
@@ -121,9 +124,9 @@ _TAKEN_BACK = (
     .where(annotation_history.c.item.in_(bindparam("items", expanding=True)), annotation_history.c.value.is_(null()))
     .group_by(annotation_history.c.item, annotation_history.c.user, annotation_history.c.scheme)
 )
-_STATES = select(assignments.c.item, assignments.c.user, assignments.c.state, assignments.c.reason).where(
-    assignments.c.item.in_(bindparam("items", expanding=True))
-)
+_STATES = select(
+    assignments.c.item, assignments.c.user, assignments.c.state, assignments.c.reason, assignments.c.flag
+).where(assignments.c.item.in_(bindparam("items", expanding=True)))
 _READY = select(imports.c.id, imports.c.replace, imports.c.at, imports.c.counts).where(imports.c.state == "ready")
 
 
@@ -211,7 +214,9 @@ class _Decisions:
         for item, user, scheme, value, at in conn.execute(_CURRENT, items):
             self.answers[item, user][scheme] = (value, at)
         self._back = {(row[0], row[1], row[2]): row[3] for row in conn.execute(_TAKEN_BACK, items)}
-        self.states = {(row[0], row[1]): (State(row[2]), row[3]) for row in conn.execute(_STATES, items)}
+        met = conn.execute(_STATES, items).all()
+        self.states = {(row[0], row[1]): (State(row[2]), row[3]) for row in met}
+        self._flags = {(row[0], row[1]): row[4] for row in met}
         self._replace = replace
         self.verdicts = {row.key: self._verdict(row) for row in rows}
 
@@ -221,6 +226,9 @@ class _Decisions:
         key = (row.item, self.users.get(row.annotator, 0))
         if row.scheme == SKIP:
             return self._skip_verdict(key, row)
+        if row.scheme == FLAG:
+            has_flag = self._flags.get(key)
+            return "new" if has_flag is None else "same" if has_flag == row.value else "kept"
         has = self.answers.get(key, {}).get(row.scheme)
         if has is not None and has[0] == row.value:
             return "same"
@@ -270,10 +278,16 @@ def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: 
     adjudications.decide(
         conn, [Adjudicated(row.item, row.scheme, row.value, row.origin, row.at or at) for row in decided], "import"
     )
+    flags: dict[Key, str] = {}
     for row in taken:
         if row.annotator == NOBODY:
             continue
         key = (row.item, decisions.users[row.annotator])
+        if row.scheme == FLAG:
+            flags[key] = row.value
+            if key not in decisions.states:
+                standings.setdefault(key, Standing(State.LAPSED, row.at or at))
+            continue
         if row.scheme == SKIP:
             standings[key] = Standing(State.SKIPPED, row.at or at, reason=row.value)
             continue
@@ -291,6 +305,8 @@ def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: 
     }
     if unsettled:
         settle(conn, unsettled, rules)
+    for (item, user), reason in flags.items():
+        flag(conn, user, item, reason)
 
 
 def _entry(row: Staged, key: Key, at: str) -> Entry:

@@ -31,7 +31,8 @@ class NoPackage(PotatoError):
 class Labels(NamedTuple):
     """What one annotator says of one item; or, with `adjudicator` and no annotator, what was decided about it.
 
-    `text` is empty unless the exporter `reads_text`. `skipped` is the reason, None where the item was not skipped.
+    `text` is empty unless the exporter `reads_text`. `skipped` and `flagged` are reasons, None where there was
+    neither.
     """
 
     seq: int
@@ -43,6 +44,12 @@ class Labels(NamedTuple):
     skipped: str | None = None
     details: Mapping[str, Mapping[str, Any]] = {}
     adjudicator: str | None = None
+    flagged: str | None = None
+
+    @property
+    def is_flag_only(self) -> bool:
+        """Whether the line says nothing but that the item was flagged."""
+        return self.flagged is not None and not self.answers and self.skipped is None
 
     def as_json(self) -> dict[str, Any]:
         """The plain form."""
@@ -50,6 +57,8 @@ class Labels(NamedTuple):
         line: dict[str, Any] = {"id": self.item, **who, "annotations": self.answers, "at": self.at}
         if self.skipped is not None:
             line["skipped"] = self.skipped
+        if self.flagged is not None:
+            line["flagged"] = self.flagged
         if self.details:
             line["details"] = self.details
         return line
@@ -83,13 +92,15 @@ class Exporter(Protocol):
     """Writes labels in one format, as they come, holding no more than a few thousand of them.
 
     `keeps` says in a sentence what the format holds, `comes_back` whether an import of it gives the same labels.
-    `pre_labels` is whether it takes models' suggestions among people's labels, `reads_text` whether it wants the
-    items' texts; `needs` names the package that it imports, `is_folder` says that it writes one.
+    `pre_labels` is whether it takes models' suggestions among people's labels, `flags` whether it holds flags,
+    `reads_text` whether it wants the items' texts; `needs` names the package that it imports, `is_folder` says that it
+    writes one.
     """
 
     keeps: str
     comes_back: bool
     pre_labels: bool
+    flags: bool
     reads_text: bool
     needs: str | None
     is_folder: bool
@@ -105,6 +116,7 @@ class FileExporter:
     """The usual case: one file, no package, no suggestions."""
 
     pre_labels = False
+    flags = False
     reads_text = True
     comes_back = True
     needs: str | None = None

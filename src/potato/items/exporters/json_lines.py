@@ -13,10 +13,11 @@ class JsonLines(FileExporter):
     """JSON lines as `potato import` documents them."""
 
     keeps = (
-        "everything: answers, times, skips, what was suggested, accepted or changed, adjudicated answers, and the live "
-        "suggestions"
+        "everything: answers, times, skips, flags, what was suggested, accepted or changed, adjudicated answers, and "
+        "the live suggestions"
     )
     pre_labels = True
+    flags = True
     reads_text = False
 
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:

@@ -23,9 +23,10 @@ class Parquet(FileExporter):
     """Columns are typed by the scheme's kind; an answer that does not fit its column stands in `annotations`, JSON."""
 
     keeps = (
-        "answers, times, skips, adjudicated answers and what was suggested, and the item's text beside them; not the "
-        "live suggestions"
+        "answers, times, skips, flags, adjudicated answers and what was suggested, and the item's text beside them; "
+        "not the live suggestions"
     )
+    flags = True
     needs: str | None = "pyarrow"
 
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:
@@ -50,7 +51,7 @@ class _Columns:
         self._kinds = {name: options.known[name].kind if name in options.known else None for name in options.schemes}
         fixed = [("id", text), ("annotator", text), ("adjudicator", text), ("at", pa.timestamp("ms", tz="UTC"))]
         answers = [(COLUMN + name, _type(pa, kind)) for name, kind in self._kinds.items() if kind in _FITS]
-        rest = [("skipped", text), (OTHERS, text), ("details", text), ("text", text)]
+        rest = [("skipped", text), ("flagged", text), (OTHERS, text), ("details", text), ("text", text)]
         self.schema = pa.schema([*fixed, *answers, *rest])
 
     def batch(self, lines: list[Labels]) -> Any:
@@ -77,6 +78,7 @@ class _Columns:
         columns["adjudicator"].append(line.adjudicator)
         columns["at"].append(line.at)
         columns["skipped"].append(None if line.skipped is None else _sound(line.skipped))
+        columns["flagged"].append(None if line.flagged is None else _sound(line.flagged))
         columns[OTHERS].append(json.dumps(others) if others else None)
         columns["details"].append(json.dumps(line.details) if line.details else None)
         columns["text"].append(_sound(line.text))
