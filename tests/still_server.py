@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,8 +21,9 @@ LIMIT_S = 120
 
 
 @contextmanager
-def still(project: Project, root_path: str = "", **config: Any) -> Iterator[str]:
-    """Serve the project from a thread of this process; the address, with its closing slash."""
+def still(project: Project, wrap: Callable[[Any], Any] | None = None) -> Iterator[Any]:
+    """Serve the project from a thread of this process; the address, with its closing slash. `wrap` puts another ASGI
+    application in front; then it comes along as a second value."""
     database = Database(project.database_url)
     database.migrate()
     writer, notifier, tasks = Writer(database), Notifier(), TaskRunner(project)
@@ -30,15 +31,15 @@ def still(project: Project, root_path: str = "", **config: Any) -> Iterator[str]
     tasks.start()
     supervisor = open_supervisor(project, database, writer, notifier, tasks)
     app = create_app(project, supervisor=supervisor, tasks=tasks, notifier=notifier)
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="error", root_path=root_path, timeout_graceful_shutdown=5, **config)
-    )
+    front = app if wrap is None else wrap(app)
+    server = uvicorn.Server(uvicorn.Config(front, port=0, log_level="error", timeout_graceful_shutdown=5))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         _until_it_serves(server, thread)
         [socket] = server.servers[0].sockets
-        yield f"http://127.0.0.1:{socket.getsockname()[1]}/"
+        address = f"http://127.0.0.1:{socket.getsockname()[1]}/"
+        yield address if wrap is None else (address, front)
     finally:
         notifier.close()  # whoever streams goes, so that the server can
         server.should_exit = True

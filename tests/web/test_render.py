@@ -24,6 +24,13 @@ NOW = datetime(2026, 11, 29, 12, 0, tzinfo=timezone.utc)
 def _nothing(_request: Request) -> None: ...
 
 
+def test_what_is_special_in_addresses_is_escaped_in_a_name() -> None:
+    app = Starlette(routes=[Route("/files/{name:path}", _nothing, name="file")])
+    request = Request({"type": "http", "path": "/files/a", "root_path": "", "headers": [], "app": app})
+    relative = url(request, "file", name="b/model #1 100%? ä.bin")
+    assert urlsplit(urljoin("http://host/files/a", relative)).path == "/files/b/model%20%231%20100%25%3F%20%C3%A4.bin"
+
+
 @pytest.mark.parametrize("here", ["/", "/annotate", "/annotate/7", "/annotate/7/back", "/admin", "/a/b/c/d"])
 @pytest.mark.parametrize(("name", "target"), [("home", "/"), ("next", "/annotate"), ("item", "/annotate/5")])
 def test_an_address_leads_to_its_route_from_every_page(here: str, name: str, target: str) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -50,13 +51,16 @@ def url(request: Request, name: str, **params: Any) -> str:
     folder = posixpath.dirname(_own_path(request)) or "/"
     parent, name_in_it = posixpath.split(target)
     relative = posixpath.relpath(parent, folder)
-    return f"./{name_in_it}" if relative == "." else f"{relative}/{name_in_it}"
+    return quote(f"./{name_in_it}" if relative == "." else f"{relative}/{name_in_it}", safe=_PLAIN)
 
 
 def go(request: Request, name: str, **params: Any) -> RedirectResponse:
     """Send the browser to the route `name` by GET."""
     return RedirectResponse(url(request, name, **params), status_code=303)
 
+
+_PLAIN = "/~!$&'()*+,;=:@"
+"""What an address holds as it is, beside letters, digits, `_`, `.` and `-`: a file's name may hold anything else."""
 
 _TARGETS: WeakKeyDictionary[Any, dict[tuple[object, ...], str]] = WeakKeyDictionary()
 

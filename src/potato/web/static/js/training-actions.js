@@ -40,7 +40,7 @@ async function act(button, place) {
   } else if (curve !== undefined) {
     const { runs } = await call("POST", `runs/${curve}/learning-curve`);
     const words = `${plural(runs.length, "run")} of the learning curve ${runs.length === 1 ? "is" : "are"} in the queue.`;
-    place.replaceChildren(notice("ok", words, "The curve is drawn here as they end; reload to see it meanwhile."));
+    place.replaceChildren(notice("ok", words, "The curve is drawn here as they end."));
   } else {
     const { run_id } = await call("POST", "runs", JSON.parse(again));
     document.location.assign(pageOf(run_id));

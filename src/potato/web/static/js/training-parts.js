@@ -40,7 +40,9 @@ async function fetchParts() {
 
 function exchange(part, fresh) {
   const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+  const open = [...part.querySelectorAll("details")].map((each) => each.open);
   keepLive(part, fresh, () => part.replaceChildren(...fresh.childNodes));
+  part.querySelectorAll("details").forEach((each, at) => (each.open = open[at] ?? each.open));
   if (focused) part.querySelector(focused)?.focus();
   part.dispatchEvent(new CustomEvent("exchanged", { bubbles: true }));
 }
