@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 import browsing
 import site_scenes as scenes
 from potato.project import Project
+from potato.schemes.keys import RESERVED_KEYS, ROWS
 from potato.schemes.pairwise import Pairwise
 from potato.store import Database, predictions, runs
 from potato.store.predictions import Stored
@@ -109,6 +110,11 @@ def test_every_type_by_keyboard_alone(live: Any, tab: Any) -> None:
     press("4")
     press("Space")  # answers where the line stands
     press("6")
+    keys = "".join(ROWS) + "".join(sorted(RESERVED_KEYS))
+    tab.keyboard.type(keys)
+    assert tab.locator("textarea.text-field").input_value() == keys
+    assert tab.locator("dialog[open], .question input:checked").count() == 0
+    press("Control+a")
     tab.keyboard.type("so")
     press("Control+Enter")
     tab.get_by_text("Choose an answer, or skip this item.").wait_for()
@@ -161,6 +167,26 @@ def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme:
     _item(tab, 2)
     assert _answers(live)["why"] == "short"
     assert live.rows(select(assignments.c.flag).where(assignments.c.item == 1)) == [("odd",)]
+
+
+def test_no_key_acts_and_nothing_is_sent_while_an_input_method_composes(live: Any, tab: Any) -> None:
+    """annotation 23"""
+    live.open(_project(live.folder, {**TITLE, "required": True}))
+    _enter(tab, live)
+    composer = tab.context.new_cdp_session(tab)
+    tab.keyboard.press("1")
+    composer.send("Input.imeSetComposition", {"text": "\u306b\u307b", "selectionStart": 2, "selectionEnd": 2})
+    assert tab.locator("input.text-field").input_value() == "\u306b\u307b"
+    chosen = """document.activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))"""
+    assert tab.evaluate(chosen) is True  # it is the input method's, and not taken from it
+    assert tab.locator("[data-error]:visible").count() == 0
+    assert tab.evaluate("Object.keys(localStorage).some((key) => key.includes(':draft:'))") is False
+    composer.send("Input.insertText", {"text": "\u65e5\u672c"})
+    assert tab.locator("input.text-field").input_value() == "\u65e5\u672c"
+    tab.keyboard.press("Enter")
+    _item(tab, 2)
+    assert _history(live, "title") == ["\u65e5\u672c"]
 
 
 def test_numbers_are_read_as_people_type_them(live: Any, tab: Any) -> None:
