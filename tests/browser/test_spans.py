@@ -243,6 +243,26 @@ def test_suggested_spans_are_taken_one_by_one_or_all(live: Any, tab: Any) -> Non
     assert [row[0] for row in live.rows(select(answers.c.origin).order_by(answers.c.item))] == ["changed", "accepted"]
 
 
+def test_suggested_spans_are_corrected_by_a_reviewer(live: Any, tab: Any) -> None:
+    training = {"enabled": True, "writeback": {"schemas": ["who"], "include_unlabeled": True}}
+    project = scenes.project(live.folder, [PLAIN], annotation_schemes=[WHO], model_training=training)
+    suggest(project, {1: [span(PLAIN, "Bob", "person")]})
+    live.open(project)
+    browsing.enter_admin(tab, live.url, scenes.KEY)
+    tab.goto(f"{live.url}admin/review")
+    browsing.ready(tab)
+    browsing.until(tab, "() => document.querySelectorAll('.mark-bar.suggested').length === 1")
+    browsing.check_access(tab, "review")
+    press(tab, "c")  # nothing is changed yet: the word cursor gets the focus
+    browsing.until(tab, "() => document.activeElement.matches('[data-cursor]')")
+    press(tab, "End", "Shift+ArrowLeft", "ArrowLeft", "ArrowLeft", "Shift+ArrowRight", "Shift+ArrowRight", "2", "c")
+    tab.get_by_text("Nothing waits for review").wait_for()
+    [row] = live.rows(select(answers.c.value))
+    assert [(one["start"], one["end"], one["label"], one["text"]) for one in row[0]] == [
+        span(PLAIN, "New York City", "place")
+    ]
+
+
 def suggest(project: Any, said: dict[int, Spans]) -> None:
     """Let a model suggest these spans for these items."""
     at = "2026-11-29T14:15:00.000Z"

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from potato.items.media import Kind
 from potato.review.view import review_page
-from potato.store import items
-from potato.store.items import UnknownItem
 from potato.training.web.reviews import reviewer_of
 from potato.web.auth import AdminDep
-from potato.web.media import file_response, media_file
 from potato.web.render import render
 from potato.web.site import SiteDep
 
@@ -36,14 +31,5 @@ async def show_review(
     """The least confident pre-label that waits for a verdict; the one past the item `after`; or that of `item`."""
     reviewer = reviewer_of(request, admin)
     page = await site.read(lambda connection: review_page(connection, site.project, reviewer, scheme, after, item))
-    return render(request, "review/page.html", here="review", page=page, reviewer=reviewer)
-
-
-@router.get("/admin/review/{seq:int}/media/{kind}", name="review_media")
-async def media(request: Request, site: SiteDep, admin: AdminDep, seq: int, kind: Kind) -> Response:
-    """An item's image or recording, where it is a file of the project's."""
-    item = await site.read(lambda connection: items.by_seq(connection, seq))
-    if item is None:
-        raise UnknownItem(str(seq))
-    file = await asyncio.to_thread(media_file, site.project, item, kind)
-    return await asyncio.to_thread(file_response, request, file)
+    headers = {"content-security-policy": page.policy}
+    return render(request, "review/page.html", headers=headers, here="review", page=page, reviewer=reviewer)

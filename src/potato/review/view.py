@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from potato.annotate.view import Ask, asks_for
-from potato.items.text import URL_STARTS
 from potato.project import Project
 from potato.schemes import Scheme, keys
 from potato.store import Connection, items, predictions, runs, verdicts
@@ -16,6 +15,7 @@ from potato.store.predictions import Suggestion
 from potato.store.verdicts import Kept
 from potato.training.results.decisions import Decision, can_be_taken
 from potato.training.web.use import precision
+from potato.web.media import Medium, medium_of, policy
 
 OWN_KEYS = frozenset("arc")
 """Keys of the page itself. A label whose key is one of them is chosen with the mouse here, or with Tab and Space."""
@@ -31,13 +31,14 @@ class Judging:
     kept: Kept | None
     decision: Decision | None
     """By which the answer can be taken without review, after a calibration."""
-    image: str | None
-    audio: str | None
+    image: Medium | None
+    audio: Medium | None
 
 
 @dataclass(frozen=True)
 class Page:
-    """The review page. `scheme` None: nothing is live. `judging` None: nothing waits, or nothing more past `after`."""
+    """The review page. `scheme` None: nothing is live. `judging` None: nothing waits, or nothing more past `after`.
+    `policy` is its content security policy."""
 
     schemes: Sequence[str]
     scheme: str | None
@@ -46,6 +47,7 @@ class Page:
     waiting: int
     reviewed: dict[str, Any] | None
     past: bool
+    policy: str
 
 
 def review_page(
@@ -56,7 +58,7 @@ def review_page(
     names = [name for name in project.schemes if name in live]
     chosen = scheme if scheme in names else (names[0] if names else None)
     if chosen is None:
-        return Page(names, None, None, None, 0, None, past=False)
+        return Page(names, None, None, None, 0, None, past=False, policy=policy(connection))
     run_id = live[chosen]
     found = _found(connection, run_id, chosen, after, item)
     counted = verdicts.reviewed(connection, run_id).get(chosen)
@@ -68,6 +70,7 @@ def review_page(
         verdicts.count_waiting(connection, run_id, chosen),
         precision(counted) if counted else None,
         past=after is not None,
+        policy=policy(connection),
     )
 
 
@@ -94,8 +97,8 @@ def _judging(
         said,
         kept,
         can_be_taken(runs.get_or_raise(connection, said.run_id), scheme, said.payload, said.confidence),
-        image=item.image and _address(item.image),
-        audio=item.audio and _address(item.audio),
+        image=medium_of(project, item, "image"),
+        audio=medium_of(project, item, "audio"),
     )
 
 
@@ -109,8 +112,3 @@ def _ask(project: Project, item: ItemRow, reviewer: str, scheme: Scheme, said: S
     }
     [ask] = asks_for({scheme.name: scheme}, whole, reviewer, of_page, given, {scheme.name: said})
     return replace(ask, asked=True)
-
-
-def _address(name: str) -> str:
-    """The address of a media field that is one itself; empty for a file, which the page asks this server for."""
-    return name if name.startswith(URL_STARTS) else ""

@@ -2,6 +2,7 @@
 // without loading the page anew.
 
 import { pageKey } from "./keys.js";
+import { beginMedia } from "./media.js";
 import * as questions from "./questions.js";
 
 const REVIEWER = "potato:reviewer";
@@ -121,6 +122,7 @@ async function load(query) {
 
 function begin() {
   shownAt = performance.now();
+  beginMedia(review());
   if (question()) {
     questions.begin?.(question());
     questions.mark(question());
@@ -165,13 +167,14 @@ document.addEventListener("keydown", (event) => {
   const key = pageKey(event);
   if (key === null || key === undefined || !question() || event.target.matches?.("[data-reviewer]")) return;
   const action = { a: "accept", r: "reject", c: "correct", Enter: "correct", ArrowRight: "pass", ArrowLeft: "back" }[key];
-  const input = [...document.querySelectorAll("#work input[data-key]")].find((each) => each.dataset.key === key);
+  const input = [...document.querySelectorAll("#work [data-key]")].find((each) => each.dataset.key === key);
   if (!action && !input) return;
   event.preventDefault();
   if (busy) return;
   if (action) actions[action]();
   else if (input.checked && input.type === "radio") correct();
-  else input.click();
+  else if (input.matches("button, [type=radio], [type=checkbox]")) input.click();
+  else input.focus();
 });
 
 document.addEventListener("click", (event) => {
