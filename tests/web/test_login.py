@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import site_scenes as scenes
 from makers import NOW
 from potato.admin import accounts as actions
+from potato.app import create_app
 from potato.project import Project
 from potato.store import Database, accounts
 from potato.web import passwords
+from potato.web.proxy import RememberPeer
 from potato.web.throttle import FOR_ADDRESS, FOR_NAME, WINDOW, Throttle, TooManyAttempts
 
 PASSWORD = "correct horse"
@@ -233,6 +236,17 @@ def test_a_header_from_anywhere_else_is_refused_with_a_sentence(tmp_path: Path, 
             assert answer.status_code == 403
             assert answer.json()["error"].startswith(f"This request came from {peer}, which is not a proxy")
         assert "not a proxy that this server trusts" in client.get("/", headers=scenes.PAGE).text
+
+
+@pytest.mark.parametrize(
+    ("peer", "speaks_for", "status"), [("127.0.0.1", "203.0.113.9", 303), ("192.0.2.1", "127.0.0.1", 403)]
+)
+def test_the_proxy_counts_and_not_whom_it_speaks_for(tmp_path: Path, peer: str, speaks_for: str, status: int) -> None:
+    """As `potato start` puts it together: what a proxy says in X-Forwarded-For makes nobody a trusted proxy."""
+    served = RememberPeer(ProxyHeadersMiddleware(create_app(by_header(tmp_path)), "127.0.0.1"))  # type: ignore[arg-type]
+    headers = {**scenes.PAGE, "X-Remote-Name": "ann", "X-Forwarded-For": speaks_for}
+    with TestClient(served, client=(peer, 1), follow_redirects=False, headers=headers) as client:
+        assert client.get("/").status_code == status
 
 
 def test_a_session_lasts_only_while_the_proxy_names_the_same_person(tmp_path: Path) -> None:
