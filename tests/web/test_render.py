@@ -25,9 +25,9 @@ def _nothing(_request: Request) -> None: ...
 
 
 def test_what_is_special_in_addresses_is_escaped_in_a_name() -> None:
-    app = Starlette(routes=[Route("/files/{name:path}", _nothing, name="file")])
+    app = Starlette(routes=[Route("/files/{path:path}", _nothing, name="file")])
     request = Request({"type": "http", "path": "/files/a", "root_path": "", "headers": [], "app": app})
-    relative = url(request, "file", name="b/model #1 100%? ä.bin")
+    relative = url(request, "file", path="b/model #1 100%? ä.bin")
     assert urlsplit(urljoin("http://host/files/a", relative)).path == "/files/b/model%20%231%20100%25%3F%20%C3%A4.bin"
 
 
