@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import site_scenes as scenes
+from potato.admin.agreement import measure
 from potato.items.exporting import export_file
 from potato.items.importing import InvalidLabels, import_labels
 from potato.store import Database, tables
@@ -77,8 +81,6 @@ def test_lines_of_a_file_that_do_not_fit_are_all_named_and_the_others_make_the_r
         {"id": "i2", "annotator": name, "annotations": {"who": [span]}}
         for name, span in zip("bcd", (past, moved, odd), strict=True)
     ]
-    import json
-
     file = tmp_path / "labels.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in [*good, *bad]), "utf-8")
     try:
@@ -99,3 +101,24 @@ def test_lines_of_a_file_that_do_not_fit_are_all_named_and_the_others_make_the_r
     ]
     assert written == [[last_word(CRLF)], [last_word(EMOJI)]]
     database.close()
+
+
+def test_agreement_on_spans_is_measured_from_the_store(tmp_path: Path) -> None:
+    """Alpha over the characters, and the F1 of whole spans; what the scheme held when it was of another type is passed
+    over."""
+    project = scenes.project(tmp_path, ["Ann met Bob", "Bob"], annotation_schemes=[WHO])
+    database = Database(project.database_url)
+    ann = {"start": 0, "end": 3, "label": "person", "text": "Ann"}
+    bob = {"start": 8, "end": 11, "label": "person", "text": "Bob"}
+    lines = [
+        {"id": "i1", "annotator": name, "annotations": {"who": spans}}
+        for name, spans in {"a": [ann, bob], "b": [ann], "c": [ann, bob]}.items()
+    ]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    import_labels(project, database, file)
+    measured = measure(project, database, {})["who"]
+    database.close()
+    assert (measured["level"], measured["items"], measured["annotators"]) == ("spans", 1, 3)
+    assert measured["raw"] == pytest.approx(2 * (3 + 1) / (2 * 5))
+    assert 0.5 < measured["alpha"] < 1
