@@ -127,6 +127,14 @@ def test_a_strategy_that_no_model_feeds(findings):
     ]
 
 
+def test_a_proxy_that_may_be_anyone(findings):
+    assert findings(BASE + 'login: {type: header, trusted_proxies: ["10.0.0.0/8", "0.0.0.0/0"]}\n') == [
+        "warning: config.yaml:9: login.trusted_proxies[1] is 0.0.0.0/0, which is every address there is: anyone can "
+        "sign in as anyone"
+    ]
+    assert findings(BASE + 'login: {type: name, trusted_proxies: ["0.0.0.0/0"]}\n') == []
+
+
 @pytest.fixture
 def config(folder: Path) -> Path:
     (folder / "config.yaml").write_text(BASE)

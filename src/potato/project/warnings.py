@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from ipaddress import ip_network
 from itertools import chain
 
 from potato.project import slurm_time
@@ -35,6 +36,7 @@ def warnings(project: Project, host: str | None = None, *, items: int | None = N
         _many_predictions(config, items),
         _retraining(config),
         _assignment(config),
+        _proxies(config),
         _twice(project),
     )
     found = [_finding(project, problem) for problem in problems]
@@ -145,6 +147,15 @@ def _assignment(config: ProjectFile) -> Iterator[Problem]:
             f"is uncertainty, and without {' and '.join(lacks)} no model says what it is unsure of: items come at"
             " random",
         )
+
+
+def _proxies(config: ProjectFile) -> Iterator[Problem]:
+    for place, network in enumerate(config.login.trusted_proxies):
+        if config.login.type == "header" and ip_network(network, strict=False).prefixlen == 0:
+            yield Problem(
+                ("login", "trusted_proxies", place),
+                f"is {network}, which is every address there is: anyone can sign in as anyone",
+            )
 
 
 def _twice(project: Project) -> Iterator[Problem]:
