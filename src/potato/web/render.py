@@ -92,7 +92,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        exact=exact, number=number, plain=plain, percent=percent, score=score, ago=ago, duration=duration
+        exact=exact, number=number, plain=plain, percent=percent, score=score, signed=signed, ago=ago, duration=duration
     )
     return made
 
@@ -124,6 +124,11 @@ def percent(value: float | None) -> str:
 def score(value: float | None) -> str:
     """`0.913`; a dash for what is undefined."""
     return DASH if value is None else f"{value:.3f}"
+
+
+def signed(value: float | None) -> str:
+    """`+0.021`, with a real minus sign where it falls; a dash for what is undefined."""
+    return DASH if value is None else f"{value:+.3f}".replace("-", "\u2212")
 
 
 def ago(moment: str | datetime | None, now: datetime) -> str:

@@ -22,6 +22,7 @@ from potato.tasks import TaskRunner
 from potato.training.runs.folder import RunFolder
 from potato.training.web.curve import gain_sentence
 from potato.training.web.judging_pages import compared_sentence
+from potato.web.render import signed
 
 API = "/admin/training/api"
 SENTIMENT = {"annotation_type": "radio", "name": "sentiment", "description": "?", "labels": training_scenes.LABELS}
@@ -161,7 +162,7 @@ def test_the_curve_is_drawn_with_its_verdict_and_its_table(client: TestClient, j
         low, high = primary["interval"]
         assert f"{primary['value']:.3f} {low:.3f} to {high:.3f}" in _text(section).replace("  ", " ")
     gain = points[-1].scores["sentiment"]["to_whole"]
-    assert f"{gain['interval'][0]:+.3f} to {gain['interval'][1]:+.3f}" in _text(section)
+    assert f"{signed(gain['interval'][0])} to {signed(gain['interval'][1])}" in _text(section)
     assert "A point of a learning curve: trained on 25" in _text(
         _page(client, f"/admin/training/runs/{points[0].run_id}")
     )
@@ -193,9 +194,9 @@ def test_two_runs_are_compared_on_the_items_that_both_were_scored_on(client: Tes
     assert found["differing"] == len(differing)
     assert {row["item"] for row in found["differ"]} <= set(differing)
     part = _text(_page(client, f"/admin/training/runs/{judged.run_id}/compare/figures?with={other.run_id}"))
-    for figure in (f"{found['one']:.3f}", f"{found['other']:.3f}", f"{found['difference']:+.3f}"):
+    for figure in (f"{found['one']:.3f}", f"{found['other']:.3f}", signed(found["difference"])):
         assert figure in part
-    assert compared_sentence(found) in part
+    assert compared_sentence(found).replace("\u00a0", " ") in part
     turned = client.get(f"{API}/runs/{other.run_id}/comparison", params={"with": judged.run_id}).json()
     assert turned["schemas"]["sentiment"]["difference"] == pytest.approx(-found["difference"])
 

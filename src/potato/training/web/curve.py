@@ -11,6 +11,7 @@ from potato.store import runs as stored
 from potato.training.results.curves import SHARES
 from potato.training.runs.model import Run, State
 from potato.training.web import figures, plots
+from potato.web.render import signed
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _sentence(scheme: str, runs: Sequence[Run], title: str) -> str:
     last = next((run for run in runs if run.train_share == SHARES[-1] and run.state is State.SUCCESS), None)
     gain = (last.scores.get(scheme) or {}).get("to_whole") if last is not None else None
     if not gain or gain["difference"] is None:
-        return "Whether the last quarter of the labels still gains is not known yet: the run on 75 % says it."
+        return "Whether the last quarter of the labels still gains is not known yet: the run on 75\u00a0% says it."
     return gain_sentence(gain, title)
 
 
@@ -98,9 +99,9 @@ def gain_sentence(gain: dict[str, Any], title: str) -> str:
     figure = title[0].lower() + title[1:] if not title.startswith("F1") else title
     better = sign * gain["difference"]
     if gain["interval"] is None:
-        return f"The last quarter of the labels changed {figure} by {gain['difference']:+.3f}; {gain['reason']}."
+        return f"The last quarter of the labels changed {figure} by {signed(gain['difference'])}; {gain['reason']}."
     low, high = sorted(sign * bound for bound in gain["interval"])
-    spread = f"95 % interval {low:+.3f} to {high:+.3f}, on the same {gain['items']:,} held-out items"
+    spread = f"95\u00a0% interval {signed(low)} to {signed(high)}, on the same {gain['items']:,} held-out items"
     if low > 0:
         return (
             f"Yes, the last quarter of the labels still gained: {figure} got better by {better:.3f} ({spread}). "
@@ -109,8 +110,8 @@ def gain_sentence(gain: dict[str, Any], title: str) -> str:
     if high < 0:
         return f"No, with the last quarter of the labels {figure} got worse by {-better:.3f} ({spread})."
     return (
-        f"Not measurably: with the last quarter of the labels {figure} changed by {better:+.3f} ({spread}), which may "
-        "be chance. More labels may bring little, or too few items are held out to see it."
+        f"Not measurably: with the last quarter of the labels {figure} changed by {signed(better)} ({spread}), which "
+        "may be chance. More labels may bring little, or too few items are held out to see it."
     )
 
 

@@ -20,7 +20,7 @@ from potato.training.web import figures, judging
 from potato.training.web.answers import RunId
 from potato.training.web.judging import Name
 from potato.web.auth import AdminDep
-from potato.web.render import render
+from potato.web.render import render, signed
 from potato.web.site import SiteDep
 
 router = APIRouter()
@@ -133,9 +133,9 @@ def compared_sentence(entry: dict[str, Any]) -> str:
     if entry["difference"] is None:
         return f"They cannot be compared: {entry['reason']}."
     if entry["interval"] is None:
-        return f"The difference is {entry['difference']:+.3f}; it has no interval: {entry['reason']}."
+        return f"The difference is {signed(entry['difference'])}; it has no interval: {entry['reason']}."
     low, high = entry["interval"]
-    spread = f"the difference is {entry['difference']:+.3f}, 95 % interval {low:+.3f} to {high:+.3f}"
+    spread = f"the difference is {signed(entry['difference'])}, 95\u00a0% interval {signed(low)} to {signed(high)}"
     if low <= 0 <= high:
         return f"Neither is measurably better: {spread}."
     first = (low > 0) == (entry["better"] == "higher")

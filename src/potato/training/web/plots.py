@@ -194,7 +194,8 @@ def learning_curve(points: Sequence[CurvePoint]) -> History | None:
     """
     if len(points) < 2:
         return None
-    low, high = _around([v for point in points for v in (point.value, point.low, point.high) if v is not None])
+    marks = _marks([v for point in points for v in (point.value, point.low, point.high) if v is not None])
+    low, high = marks[0], marks[-1]
     end = nice_ceiling(max(point.labels for point in points) * 1.02)
 
     def y(value: float | None) -> float | None:
@@ -205,16 +206,15 @@ def learning_curve(points: Sequence[CurvePoint]) -> History | None:
         for p in points
     ]
     x_ticks = [Tick(WIDTH * part, f"{end * part:,.0f}") for part in (0.0, 0.5, 1.0)]
-    y_ticks = [Tick(HEIGHT * (1 - part), f"{low + (high - low) * part:.3g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    y_ticks = [Tick(round(HEIGHT * (1 - (mark - low) / (high - low)), 1), f"{mark:g}") for mark in marks]
     return History(WIDTH, HEIGHT, dots, x_ticks, y_ticks, " ".join(f"{dot.x:g},{dot.y:g}" for dot in dots))
 
 
-def _around(values: Sequence[float]) -> tuple[float, float]:
-    """Round numbers a little below and above the values; a share never goes past 1."""
-    step = nice_ceiling(max(max(values) - min(values), 1e-6)) / 4
-    low = max(0.0, math.floor(min(values) / step) * step)
-    high = low + 4 * step * math.ceil(max(max(values) - low, step) / (4 * step))
-    return low, 1.0 if max(values) <= 1 < high else high
+def _marks(values: Sequence[float]) -> list[float]:
+    """Round numbers from just below the values to just above them, evenly apart."""
+    step = nice_ceiling(max(max(values) - min(values), 1e-3) / 4)
+    first, last = math.floor(min(values) / step), math.ceil(max(values) / step)
+    return [round(number * step, 9) for number in range(first, max(last, first + 1) + 1)]
 
 
 def _curve_title(point: CurvePoint) -> str:
