@@ -6,7 +6,7 @@ import pytest
 
 from potato.training.ssh import diagnosis
 from potato.training.ssh.command import Destination
-from potato.training.ssh.text import clean, lines
+from potato.training.ssh.text import clean, clean_path, lines
 
 GPU = Destination("gpu.example.org", port=36022)
 CHANGED = b"""@@@@@@@@@@@\r
@@ -78,6 +78,11 @@ def test_a_shell_that_takes_no_command_is_told_from_ssh() -> None:
 def test_what_a_host_says_is_one_printable_line(said: object, shown: str) -> None:
     assert clean(said) == shown
     assert clean(said).isprintable()
+
+
+def test_the_spaces_of_a_path_are_its_own() -> None:
+    assert clean_path("/home/b  é/ x\x1b\n") == "/home/b  é/ x  "
+    assert clean_path("/" + "x" * 20, 10) == "/" + "x" * 8 + "…"
 
 
 def test_the_last_lines_of_a_text_are_shown() -> None:

@@ -12,7 +12,7 @@ from potato.training.contract.files import write_json
 from potato.training.ssh.copying import Copying, Damaged, Listing, NotStored, Remote, listing
 from potato.training.ssh.errors import HostFailed, HostSilent, Lost
 from potato.training.ssh.session import Session
-from potato.training.ssh.text import clean
+from potato.training.ssh.text import clean_path
 
 COPY_NOTE = "copy.json"
 """There as long as the copy broke off; holds the `warnings` that people were told."""
@@ -58,7 +58,7 @@ class Homecoming:
     def silent(self, uri: str) -> Sequence[str]:
         """Nothing came any more, by any connection. `uri` is where the agent said that the model is."""
         if not self._listing.folder:
-            self._listing = Listing(0, clean(uri.partition(":")[2], 4000))
+            self._listing = Listing(0, clean_path(uri.partition(":")[2], 4000))
         return self._given_up(f"sent nothing for {self._way.timing.copy_silence:g} s")
 
     def _given_up(self, why: str) -> Sequence[str]:

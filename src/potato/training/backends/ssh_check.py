@@ -12,7 +12,7 @@ from potato.training.backends.greeting import greeting
 from potato.training.backends.report import trainer_lines
 from potato.training.ssh.errors import HostFailed, Lost, SshFailed
 from potato.training.ssh.session import Session
-from potato.training.ssh.text import clean
+from potato.training.ssh.text import clean, clean_path
 from potato.training.trainers import registry
 
 NO_KERNELS = "no_kernels"
@@ -65,7 +65,7 @@ class SshCheck:
         self._backend.log_in(session, lambda: None)
         hello = session.call("hello")
         first, *rest = greeting(session, hello)
-        remote_dir = clean(hello.get("remote_dir"), 1000)
+        remote_dir = clean_path(hello.get("remote_dir"))
         self.lines += [f"{self._backend.name}: ssh to {first}", *rest]
         self.lines.append(f"{remote_dir} can be written, {hello.get('free_mb')} MB free")
         self.details |= {

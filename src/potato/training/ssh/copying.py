@@ -11,7 +11,7 @@ from typing import Any
 from potato.training.contract.files import sync_folder
 from potato.training.ssh.errors import HostFailed
 from potato.training.ssh.session import Session
-from potato.training.ssh.text import clean
+from potato.training.ssh.text import clean, clean_path
 from potato.training.ssh.writing import Writing
 
 MOST_FILES = 20_000
@@ -57,7 +57,7 @@ def listing(session: Session, run_id: str) -> Listing:
     attempt = answer.get("attempt")
     return Listing(
         attempt if isinstance(attempt, int) else 0,
-        clean(answer.get("folder") or "", 4000),
+        clean_path(answer.get("folder") or "", 4000),
         sorted({file.path: file for file in files}.values(), key=lambda file: file.path),
         len(entries) - len(files),
     )

@@ -28,7 +28,7 @@ from potato.training.ssh.errors import (
     SshFailed,
 )
 from potato.training.ssh.process import Heard, SshProcess
-from potato.training.ssh.text import clean
+from potato.training.ssh.text import clean, clean_path
 from potato.training.ssh.timing import SshTiming
 
 NOISE_BYTES = 2048
@@ -87,7 +87,7 @@ class Session:
         Raises `HostFailed`, `Lost`, `HostSilent`."""
         mine = code()
         answer = self.call("code", remote_dir=remote_dir, hash=mine.hash)
-        self.remote_dir = clean(answer.get("remote_dir"), 1000)
+        self.remote_dir = clean_path(answer.get("remote_dir"))
         if not answer.get("have"):
             on_copying()
             self.send({"code": True}, mine.packed)
