@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ import httpx
 import uvicorn
 
 from lab import Lab, wait_for
+from ports import free_port
 from potato.app import create_app
 from potato.tasks import TaskRunner
 from potato.training.agents.tokens import register
@@ -45,14 +45,6 @@ def agent_lab(folder: Path, **settings: Any) -> Lab:
     else:
         lab.label({item: labels[item] for item in lab.ids if item in labels})
     return lab
-
-
-def free_port() -> int:
-    """A port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 class Served:

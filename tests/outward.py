@@ -24,6 +24,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from ports import free_port
+
 HOST = "10.99.0.1"
 """Where the server seems to be, seen from a machine with a network of its own."""
 PORT = 8000
@@ -45,7 +47,7 @@ class WayOut:
 
     def __init__(self, folder: Path, port: int) -> None:
         self._socket = folder / "way.sock"
-        self._host, self._port = (HOST, PORT) if own_networks() else ("127.0.0.1", _free_port())
+        self._host, self._port = (HOST, PORT) if own_networks() else ("127.0.0.1", free_port())
         self.connections = 0
         outer = self
 
@@ -110,13 +112,6 @@ def _carry(source: socket.socket, target: socket.socket) -> None:
             target.sendall(data)
     with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 # That machine

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ import pytest
 
 import site_scenes as scenes
 from conftest import missing
+from ports import free_port
 from potato.project import Project
 from potato.store import Database
 
@@ -30,7 +30,7 @@ class Live:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/"
         self.project: Project
         self._process: subprocess.Popen[bytes] | None = None
@@ -85,12 +85,6 @@ class Live:
                 return list(connection.execute(statement).all())
         finally:
             database.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

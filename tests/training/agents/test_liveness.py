@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from agent_scene import API, BACKEND, RunningAgent, Served, agent, agent_lab, free_port, served, token_for
+from agent_scene import API, BACKEND, RunningAgent, Served, agent, agent_lab, served, token_for
 from hostile_proxy import hostile_proxy
 from house import BRIEF, LIMIT, SILENCE_S, House
 from keepers import left_of
 from lab import use_fakes, wait_for
+from ports import free_port
 from potato.app import create_app
 from potato.training.agents.desk import Desk
 from potato.training.worker import launch

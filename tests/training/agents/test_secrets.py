@@ -15,8 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_scene import API, BACKEND, KEY, RunningAgent, Served, agent_lab, free_port
+from agent_scene import API, BACKEND, KEY, RunningAgent, Served, agent_lab
 from lab import Lab, use_fakes, wait_for
+from ports import free_port
 from potato.store import tables
 from potato.training.agents.tokens import register
 from potato.training.worker.launch import find_marked

@@ -18,9 +18,10 @@ from conftest import ROOT
 from lab import use_fakes, wait_for
 from machines import FAKES, Account, Machine, installed
 from nvidia_smi import Gpu
+from ports import free_port
 from potato.training.ssh.timing import SshTiming
 from ssh_scene import REMOTE_DIR, Scene, error, jobs_there, scene, settings, ssh_lab
-from sshd import ALIAS, Client, Host, free_port, make_key
+from sshd import ALIAS, Client, Host, make_key
 
 Make = Callable[..., Host]
 
