@@ -23,8 +23,11 @@ def test_answers_are_counted_by_what_was_shown_and_what_was_hidden(tmp_path: Pat
         ann = project.user("ann")
         for item, (answer, suggestion) in enumerate(answered, 1):
             shown = {} if suggestion is None else {"sentiment": suggestion}
-            project.save(ann, item, {"sentiment": answer}, suggestions=shown)
+            project.save(ann, item, {"sentiment": answer}, suggestions=shown, elapsed_ms=100 * item)
         schemes = project.project.schemes
-        assert project.read(use_of, "r1", schemes) == {"sentiment": Use(shown=2, accepted=1, hidden=3, agreed=2)}
+        used = project.read(use_of, "r1", schemes)
+        assert used == {"sentiment": Use(shown=2, accepted=1, hidden=3, agreed=2)}
+        assert used["sentiment"].annotators == {"ann": Use(shown=2, accepted=1, hidden=3, agreed=2)}
+        assert (used["sentiment"].median_ms(hidden=False), used["sentiment"].median_ms(hidden=True)) == (150, 400)
         assert project.read(use_of, "r2", schemes) == {"sentiment": Use(shown=1, accepted=1)}
         assert project.read(use_of, "r3", schemes) == {}

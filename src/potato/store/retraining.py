@@ -38,7 +38,7 @@ def changed_since(connection: Connection, schemes: Sequence[str], mark: int, eno
     to `enough`. An answer that was changed twice counts once, and a label's new name is no change."""
     h = annotation_history.c
     some = (
-        select(h.item, h.user, h.scheme)
+        select(h.item + 0, h.user + 0, h.scheme)  # so that no index leads past `seq`: few lines are newer than the mark
         .where(h.seq > mark, h.scheme.in_(list(schemes)), h.source != "rename")
         .distinct()
         .limit(enough)

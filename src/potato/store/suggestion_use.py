@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Text, cast, func, select
 
 from potato.schemes import Scheme
 from potato.store.annotations import STREAMED, origin
@@ -37,36 +37,40 @@ class Use:
         times = self.hidden_ms if hidden else self.shown_ms
         return median(times) if times else None
 
-    def add(self, *, hidden: bool, same: bool, elapsed_ms: int | None) -> None:
-        """Count one answer; `same`: it says what was suggested."""
-        if hidden:
-            self.hidden += 1
-            self.agreed += same
-        else:
-            self.shown += 1
-            self.accepted += same
-        if elapsed_ms is not None:
-            (self.hidden_ms if hidden else self.shown_ms).append(elapsed_ms)
-
 
 def use_of(conn: Connection, run_id: str, schemes: Mapping[str, Scheme]) -> dict[str, Use]:
     """The use of a run's suggestions, by scheme; those that nobody has answered yet are left out."""
     a = answers_.c
-    ran = a.suggestion["run_id"].as_string() == run_id
-    query = (
-        select(a.scheme, users.c.name, a.value, a.origin, a.suggestion, a.elapsed_ms)
-        .join(users, users.c.id == a.user)
-        .where(a.scheme.in_(list(schemes)), ran, a.source != SOURCE)
-    )
+    of_run = a.suggestion["run_id"].as_string() == run_id
+    mine = (a.scheme.in_(list(schemes)), a.source != SOURCE, of_run)
     found: dict[str, Use] = {}
-    for scheme, annotator, value, stands, suggestion, elapsed_ms in conn.execute(query, execution_options=STREAMED):
-        hidden = bool(suggestion.get("hidden"))
-        same = (
-            origin(schemes[scheme], value, {**suggestion, "hidden": False}) == "accepted"
-            if hidden
-            else stands == "accepted"
-        )
-        use = found.setdefault(scheme, Use())
-        for each in (use, use.annotators.setdefault(annotator, Use())):
-            each.add(hidden=hidden, same=same, elapsed_ms=elapsed_ms)
+    times = func.aggregate_strings(cast(a.elapsed_ms, Text), ",")
+    shown = (
+        select(a.scheme, users.c.name, a.origin, func.count(), times)
+        .join(users, users.c.id == a.user)
+        .where(a.origin != "none", *mine)
+        .group_by(a.scheme, users.c.name, a.origin)
+    )
+    for scheme, annotator, stands, count, elapsed in conn.execute(shown):
+        for use in _of(found, scheme, annotator):
+            use.shown += count
+            use.accepted += count if stands == "accepted" else 0
+            use.shown_ms += map(int, elapsed.split(",")) if elapsed else ()
+    hidden = (
+        select(a.scheme, users.c.name, a.value, a.suggestion, a.elapsed_ms)
+        .join(users, users.c.id == a.user)
+        .where(a.origin == "none", *mine)
+    )
+    for scheme, annotator, value, suggestion, elapsed_ms in conn.execute(hidden, execution_options=STREAMED):
+        same = origin(schemes[scheme], value, {**suggestion, "hidden": False}) == "accepted"
+        for use in _of(found, scheme, annotator):
+            use.hidden += 1
+            use.agreed += same
+            use.hidden_ms += () if elapsed_ms is None else (elapsed_ms,)
     return found
+
+
+def _of(found: dict[str, Use], scheme: str, annotator: str) -> tuple[Use, Use]:
+    """What is counted for a scheme, and for that annotator."""
+    use = found.setdefault(scheme, Use())
+    return use, use.annotators.setdefault(annotator, Use())
