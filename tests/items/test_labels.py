@@ -202,6 +202,30 @@ def test_a_dry_run_says_what_would_become_of_the_file_and_does_nothing(tmp_path:
         assert [count(project, t) for t in ("imports", "import_rows", "users")] == [0, 0, 1]
 
 
+def test_what_the_other_answers_do_not_call_for_is_left_out_and_counted(tmp_path: Path) -> None:
+    why = {"annotation_type": "text", "name": "a_why", "description": "Why?", "show_if": {"sentiment": "negative"}}
+    with small(tmp_path, 3, annotation_schemes=[SENTIMENT, why]) as project:
+        project.save(project.user("bob"), 1, {"sentiment": "negative", "a_why": "so"})
+        lines = [
+            line("1", sentiment="positive", a_why="no reason to say"),
+            line("2", sentiment="negative"),
+            line("2", a_why="from a line of its own"),
+            line("1", "bob", at="2027-01-01T00:00:00Z", sentiment="positive"),
+            line("3", a_why="nobody asked"),
+        ]
+        told = "2 {}left out, because what else is answered does not call for their questions"
+        assert told.format("would be ") in list(take_in(project, *lines, dry_run=True).sentences())
+        report = take_in(project, *lines)
+        assert (report.outcome.new, report.outcome.changed, report.outcome.unasked) == (3, 1, 2)
+        assert told.format("") in list(report.sentences())
+        given = {(each["id"], each["annotator"]): each["annotations"] for each in exported(project)}
+        assert given == {
+            ("1", "ann"): {"sentiment": "positive"},
+            ("1", "bob"): {"sentiment": "positive"},
+            ("2", "ann"): {"sentiment": "negative", "a_why": "from a line of its own"},
+        }
+
+
 def filled(project: Small) -> None:
     """Answers of every kind: skips, suggestions taken and changed, odd names."""
     ann, odd = project.user("ann"), project.user('=1+1, "x"')
@@ -375,7 +399,6 @@ def test_an_import_that_broke_off_after_its_instant_is_finished_by_the_next_star
     from potato.items.tasks import load
 
     monkeypatch.setattr(imports, "PIECE", 8)
-    monkeypatch.setattr(imports, "_PIECE", imports._PIECE.limit(8))
     with small(tmp_path, 20) as project:
         imports.commit(project.database, staged(project, 20))
         real = imports._write

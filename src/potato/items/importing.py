@@ -54,6 +54,8 @@ class ImportReport:
                 f"{done.kept} {would}left as they are in the project, where another answer is later, or the file "
                 "does not say when; --replace takes the file's"
             )
+        if done.unasked:
+            yield f"{done.unasked} {would}left out, because what else is answered does not call for their questions"
         if self.pre_labels:
             yield f"{several(self.pre_labels, 'line')} with only a model's suggestions left out: those are not answers"
 
@@ -83,7 +85,7 @@ def import_labels(
             raise
         report.dry_run = dry_run
         if dry_run:
-            report.outcome = imports.foresee(database, import_id, replace=replace)
+            report.outcome = imports.foresee(database, import_id, rules, replace=replace)
             imports.drop(database, import_id)
         else:
             imports.commit(database, import_id)

@@ -33,6 +33,8 @@ SKIP = ""
 """The scheme of a staged row that says: this annotator skipped the item. Its value is why."""
 FLAG = "\n"
 """The scheme, which no question can have, of a staged row that says: this annotator flagged the item, and why."""
+WRITTEN = ("new", "changed")
+"""The verdicts on rows that are written."""
 NOBODY = ""
 """The annotator of a staged row that is no answer but a decision; `origin` names who made it."""
 
@@ -93,6 +95,11 @@ class Outcome:
         """Answers of the file that were left out, because the store has another that is not earlier."""
         return self.counts["kept"]
 
+    @property
+    def unasked(self) -> int:
+        """Answers of the file that were left out, because what else is answered does not call for their question."""
+        return self.counts["unasked"]
+
 
 _COLUMNS = ("item", "annotator", "scheme", "value", "at", "origin", "suggestion", "elapsed_ms", "shown", "line")
 _STAGED = select(*(import_rows.c[name] for name in _COLUMNS)).where(
@@ -102,7 +109,7 @@ _PIECE = (
     select(*(import_rows.c[name] for name in _COLUMNS))
     .where(import_rows.c.import_id == bindparam("of_import"))
     .order_by(import_rows.c.item, import_rows.c.annotator, import_rows.c.scheme)
-    .limit(PIECE)
+    .limit(bindparam("most"))
     .offset(bindparam("skipped"))
 )
 _DELETE = delete(import_rows).where(
@@ -179,16 +186,15 @@ def apply(database: Database, rules: Rules) -> Outcome:
     return outcome
 
 
-def foresee(database: Database, import_id: int, *, replace: bool) -> Outcome:
+def foresee(database: Database, import_id: int, rules: Rules, *, replace: bool) -> Outcome:
     """What `apply` would do, without doing it."""
-    outcome, skipped = Outcome(), 0
-    while True:
+    outcome, skipped, last = Outcome(), 0, False
+    while not last:
         with database.read() as conn:
-            rows = _piece(conn, import_id, skipped)
-            outcome.counts.update(_Decisions(conn, rows, replace=replace, create=None).verdicts.values())
-        if len(rows) < PIECE:
-            return outcome
-        skipped += PIECE
+            rows, last = _piece(conn, import_id, skipped)
+            outcome.counts.update(_Decisions(conn, rows, rules, replace=replace, create=None).verdicts.values())
+        skipped += len(rows)
+    return outcome
 
 
 def current(conn: Connection, items: Sequence[int]) -> dict[tuple[int, str, str], Answer]:
@@ -204,9 +210,12 @@ def current(conn: Connection, items: Sequence[int]) -> dict[tuple[int, str, str]
 
 
 class _Decisions:
-    """What is to become of a piece: `verdicts` by row, against what the store has."""
+    """What is to become of a piece: `verdicts` by row, against what the store has. `taken_back` are the store's answers
+    to questions that are not asked any more after it."""
 
-    def __init__(self, conn: Connection, rows: Sequence[Staged], *, replace: bool, create: datetime | None) -> None:
+    def __init__(
+        self, conn: Connection, rows: Sequence[Staged], rules: Rules, *, replace: bool, create: datetime | None
+    ) -> None:
         items = {"items": list({row.item for row in rows})}
         self.users = _ids(conn, {row.annotator for row in rows} - {NOBODY}, create)
         self.decided = adjudications.of_items(conn, items["items"])
@@ -219,6 +228,21 @@ class _Decisions:
         self._flags = {(row[0], row[1]): row[4] for row in met}
         self._replace = replace
         self.verdicts = {row.key: self._verdict(row) for row in rows}
+        self.taken_back: list[tuple[Key, str]] = []
+        self._unask(rows, rules)
+
+    def _unask(self, rows: Sequence[Staged], rules: Rules) -> None:
+        """Leave out the answers that the others do not call for; a piece has all of an annotator's to an item."""
+        given: dict[tuple[int, str], dict[str, Staged]] = defaultdict(dict)
+        for row in rows:
+            if row.annotator != NOBODY and row.scheme in rules.schemes and self.verdicts[row.key] in WRITTEN:
+                given[row.item, row.annotator][row.scheme] = row
+        for (item, annotator), new in given.items():
+            key = (item, self.users.get(annotator, 0))
+            stored = {scheme: value for scheme, (value, _) in self.answers.get(key, {}).items()}
+            unasked = rules.unasked({**stored, **{scheme: row.value for scheme, row in new.items()}})
+            self.verdicts.update({new[scheme].key: "unasked" for scheme in unasked & new.keys()})
+            self.taken_back += [(key, scheme) for scheme in sorted(unasked & stored.keys())]
 
     def _verdict(self, row: Staged) -> str:
         if row.annotator == NOBODY:
@@ -256,14 +280,14 @@ class _Decisions:
 
 def _apply_piece(database: Database, row: Any, outcome: Outcome, rules: Rules) -> bool:
     with database.write() as conn:
-        rows = _piece(conn, row.id, 0)
+        rows, last = _piece(conn, row.id, 0)
         if rows:
             now = datetime.fromisoformat(row.at.replace("Z", "+00:00"))
-            decisions = _Decisions(conn, rows, replace=row.replace, create=now)
+            decisions = _Decisions(conn, rows, rules, replace=row.replace, create=now)
             _write(conn, rows, decisions, row.at, rules)
             outcome.counts.update(decisions.verdicts.values())
             conn.execute(_DELETE, [_key(row.id, staged) for staged in rows])
-        if len(rows) < PIECE:
+        if last:
             conn.execute(delete(imports).where(imports.c.id == row.id))
             return False
         conn.execute(update(imports).where(imports.c.id == row.id).values(counts=dict(outcome.counts)))
@@ -271,9 +295,9 @@ def _apply_piece(database: Database, row: Any, outcome: Outcome, rules: Rules) -
 
 
 def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: str, rules: Rules) -> None:
-    entries = []
+    entries = [Entry(*key, scheme, None, at, "import") for key, scheme in decisions.taken_back]
     standings: dict[Key, Standing] = {}
-    taken = [row for row in rows if decisions.verdicts[row.key] in ("new", "changed")]
+    taken = [row for row in rows if decisions.verdicts[row.key] in WRITTEN]
     decided = [row for row in taken if row.annotator == NOBODY]
     adjudications.decide(
         conn, [Adjudicated(row.item, row.scheme, row.value, row.origin, row.at or at) for row in decided], "import"
@@ -331,9 +355,15 @@ def _ids(conn: Connection, names: set[str], create: datetime | None) -> dict[str
     return {name: user.id for name, user in known.items() if user is not None}
 
 
-def _piece(conn: Connection, import_id: int, skipped: int) -> list[Staged]:
-    found = conn.execute(_PIECE, {"of_import": import_id, "skipped": skipped})
-    return [Staged(**row._mapping) for row in found]
+def _piece(conn: Connection, import_id: int, skipped: int) -> tuple[list[Staged], bool]:
+    """Up to `PIECE` rows, all of an annotator's to an item together, and whether they are the last."""
+    found = conn.execute(_PIECE, {"of_import": import_id, "skipped": skipped, "most": PIECE + 1})
+    rows = [Staged(**row._mapping) for row in found]
+    if len(rows) <= PIECE:
+        return rows, True
+    following = rows.pop()
+    whole = [row for row in rows if (row.item, row.annotator) != (following.item, following.annotator)]
+    return whole or rows, False
 
 
 def _key(import_id: int, row: Staged) -> dict[str, Any]:
@@ -349,7 +379,7 @@ def _drop_broken(database: Database) -> None:
 
 def _drop_piece(database: Database, import_id: int) -> bool:
     with database.write() as conn:
-        rows = _piece(conn, import_id, 0)
+        rows, _ = _piece(conn, import_id, 0)
         if rows:
             conn.execute(_DELETE, [_key(import_id, row) for row in rows])
         else:
