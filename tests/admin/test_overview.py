@@ -147,6 +147,21 @@ def test_the_items_page_shows_who_answered_holds_skipped_and_flagged(tmp_path: P
             assert re.findall(r'<th scope="row" dir="auto">(\w+)</th>', listed) == wanted
 
 
+def test_labels_are_downloaded_in_every_format_that_is_a_file(admin: TestClient, tmp_path: Path) -> None:
+    _annotate(admin, "ann", ["positive", "negative"])
+    offered = re.findall(r'href="([^"]*)" download', admin.get("/admin").text)
+    assert [each.partition("=")[2] for each in offered] == ["jsonl", "csv", "tsv", "parquet", "label-studio", "spacy"]
+    for form in ("jsonl", "csv", "label-studio"):
+        got = admin.get("/admin/export", params={"format": form})
+        assert got.status_code == 200
+        assert f"labels.{'json' if form == 'label-studio' else form}" in got.headers["content-disposition"]
+        assert (got.text.count("positive"), got.text.count("negative")) == (1, 1)
+    assert list((tmp_path / "annotation_output" / "exports").iterdir()) == []
+    assert admin.get("/admin/export", params={"format": "hf-datasets"}).status_code == 400
+    admin.cookies.clear()
+    assert admin.get("/admin/export").status_code == 401
+
+
 def test_items_that_are_added_while_the_server_runs_are_handed_out(tmp_path: Path) -> None:
     project = scenes.project(tmp_path, ["one"])
     with scenes.served(project) as client:

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from potato.admin.adjudication import router as adjudication_router
+from potato.admin.exporting import DOWNLOADS
+from potato.admin.exporting import router as export_router
 from potato.admin.item import ItemView, item_view
 from potato.admin.items import router as items_router
 from potato.admin.measuring import AgreementGauge
@@ -27,6 +29,7 @@ from potato.web.site import SiteDep
 router = APIRouter(include_in_schema=False)
 router.include_router(users_router)
 router.include_router(adjudication_router)
+router.include_router(export_router)
 router.include_router(items_router)
 
 ANNOTATORS_SHOWN = 500
@@ -40,7 +43,7 @@ async def show_overview(request: Request, site: SiteDep, after: str = "") -> Res
     if await verified_admin(request) is None:
         return render(request, "admin/sign_in.html", problem=None)
     shown = await site.read(lambda connection: overview(connection, site.project, after, ANNOTATORS_SHOWN))
-    return render(request, "admin/overview.html", here="overview", overview=shown)
+    return render(request, "admin/overview.html", here="overview", overview=shown, formats=DOWNLOADS)
 
 
 @router.get("/admin/agreement", name="admin_agreement")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
+from potato.items.exporting import export_file
 from potato.items.loading import load_items
 from potato.project import Project
 from potato.store import Database
@@ -12,6 +15,9 @@ from potato.store.imports import apply
 from potato.store.lock import exclusive
 from potato.store.rederive import rederive
 from potato.store.rules import Rules
+
+_STALE_S = 3600
+"""Nobody's download takes so long to begin."""
 
 
 def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[str, Any]:
@@ -22,3 +28,13 @@ def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[st
         apply(database, rules)
     rederive(database, rules, utc_now())
     return report.as_json()
+
+
+def export(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
+    """Write the labels to `path` in `format`; the manifest. What exports that were broken off have left is removed."""
+    path = Path(args["path"])
+    path.parent.mkdir(exist_ok=True)
+    for old in path.parent.iterdir():
+        if time.time() - old.stat().st_mtime > _STALE_S:
+            old.unlink(missing_ok=True)
+    return export_file(project, database, path, args["format"]).as_json()

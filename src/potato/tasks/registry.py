@@ -15,6 +15,7 @@ Task = Callable[[Project, Database, dict[str, Any]], Any]
 TASKS = {
     "admin.agreement": "potato.admin.agreement:measure",
     "agents.pack": "potato.training.agents.task:pack_bundle",
+    "items.export": "potato.items.tasks:export",
     "items.load": "potato.items.tasks:load",
     "training.build": "potato.training.bundle.task:build",
     "training.compare": "potato.training.results.comparison:compare",
