@@ -77,17 +77,19 @@ export class Cursor {
 
   /** The word of the line below or above that lies nearest. */
   #onNextLine(below) {
+    const { words } = this.text;
     const here = this.#box(this.#last());
-    const at = (here.left + here.right) / 2;
+    let line = null;
     let best = null;
-    this.text.words.forEach((word, number) => {
-      const box = this.#box(word);
-      const lower = box.top - here.top;
-      if (below ? lower <= 2 : lower >= -2) return;
-      const nearer = [Math.round(Math.abs(lower)), Math.abs((box.left + box.right) / 2 - at)];
-      if (!best || nearer[0] < best.nearer[0] || (nearer[0] === best.nearer[0] && nearer[1] < best.nearer[1])) best = { number, nearer };
-    });
-    return best?.number ?? (below ? this.text.words.length - 1 : 0);
+    for (let number = words.indexOf(this.#last()) + (below ? 1 : -1); number in words; number += below ? 1 : -1) {
+      const box = this.#box(words[number]);
+      if (Math.abs(box.top - here.top) < 2) continue;
+      line ??= box.top;
+      if (Math.abs(box.top - line) > 2) break; // the line after the next
+      const distance = Math.abs(box.left + box.right - here.left - here.right);
+      if (!best || distance < best.distance) best = { number, distance };
+    }
+    return best?.number ?? (below ? words.length - 1 : 0);
   }
 
   #box([start, end]) {

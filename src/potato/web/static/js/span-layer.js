@@ -3,10 +3,9 @@
 
 const LEAST_LANES = 1; // so that the first mark does not move the text
 
-/** Draw `marks` ({start, end, hue, name, short, look}) behind `text`; `look` is "", "suggested", "chosen" or "picked". */
+/** Draw `marks` ({start, end, hue, name, short, look}) behind `text`; `look` is "", "suggested" or "chosen". */
 export function draw(text, marks) {
-  const layer = layerOf(text.element);
-  layer.dir = text.isRightToLeft ? "rtl" : "ltr";
+  const layer = layerOf(text, "marks");
   const lanes = laid(marks);
   const depth = Math.max(LEAST_LANES, ...lanes.map((lane) => lane + 1));
   text.element.style.setProperty("--lanes", depth);
@@ -19,22 +18,31 @@ export function draw(text, marks) {
   for (const tag of layer.querySelectorAll(".mark-tag")) if (tag.scrollWidth > tag.clientWidth) tag.textContent = tag.dataset.short;
 }
 
-function layerOf(element) {
-  const before = element.previousElementSibling;
-  if (before?.classList.contains("span-layer")) return before;
+/** Draw what is picked, null for nothing. */
+export function drawPicked(text, stretch) {
+  const layer = layerOf(text, "picked");
+  const corner = layer.getBoundingClientRect();
+  const mark = { hue: 0, look: "picked" };
+  layer.replaceChildren(...(stretch ? text.boxes(stretch).map((box) => placed("mark-ground", mark, box, corner)) : []));
+}
+
+function layerOf({ element, isRightToLeft }, name) {
+  const there = element.parentElement.querySelector(`.span-layer[data-layer=${name}]`);
+  if (there) return there;
   const layer = document.createElement("div");
   layer.className = "span-layer";
+  layer.dataset.layer = name;
   layer.ariaHidden = "true";
+  layer.dir = isRightToLeft ? "rtl" : "ltr";
   element.before(layer);
   element.classList.add("markable");
   return layer;
 }
 
-/** The first lane that is free for each mark, in order; what is only picked needs none. */
+/** The first lane that is free for each mark, in order. */
 function laid(marks) {
   const ends = []; // for each lane, the marks in it
   return marks.map((mark) => {
-    if (mark.look === "picked") return -1;
     let lane = ends.findIndex((others) => others.every((other) => other.end <= mark.start || mark.end <= other.start));
     if (lane === -1) lane = ends.push([]) - 1;
     ends[lane].push(mark);
@@ -44,7 +52,6 @@ function laid(marks) {
 
 function shapes(mark, lane, box, corner, first) {
   const ground = placed("mark-ground", mark, box, corner);
-  if (lane < 0) return [ground];
   const bar = placed("mark-bar", mark, box, corner);
   bar.style.setProperty("--lane", lane);
   if (first) {

@@ -4,7 +4,7 @@
 // the word cursor. What is picked stays when the browser's own selection goes, as it does when a finger taps a label.
 
 import { Cursor } from "./span-cursor.js";
-import { draw } from "./span-layer.js";
+import { draw, drawPicked } from "./span-layer.js";
 import { SpanText } from "./span-text.js";
 
 let page = null; // {text, cursor, picked, questions: Map of question → what it shows}
@@ -17,9 +17,11 @@ export function join(question, shown) {
   return page;
 }
 
-/** Draw all marks of the page anew, once the browser comes to it. */
-export function redraw() {
-  if (!page || page.drawing) return;
+/** Draw all marks of the page anew, once the browser comes to it; `picked` alone when only that has changed. */
+export function redraw({ picked = false } = {}) {
+  if (!page) return;
+  page.stale ||= !picked;
+  if (page.drawing) return;
   page.drawing = true;
   requestAnimationFrame(drawNow);
 }
@@ -30,7 +32,7 @@ export function pick(stretch, { quiet = false } = {}) {
   page.picked = stretch;
   if (!quiet) getSelection().removeAllRanges();
   document.body.classList.toggle("picking", stretch !== null);
-  redraw();
+  redraw({ picked: true });
 }
 
 function begin(element) {
@@ -38,26 +40,29 @@ function begin(element) {
   else listen();
   const text = new SpanText(element);
   const cursor = new Cursor(text, (stretch) => { pick(stretch); follow(); tell(); });
-  page = { text, cursor, picked: null, questions: new Map(), watcher: watch(element), drawing: false };
+  page = { text, cursor, picked: null, questions: new Map(), watcher: watch(element), drawing: false, stale: true };
   document.body.classList.remove("picking");
 }
 
 /** Marks lie where the text lies: draw them again when it moves, and when a question comes or goes. */
 function watch(element) {
-  const sizes = new ResizeObserver(redraw);
+  const sizes = new ResizeObserver(() => redraw());
   sizes.observe(element);
-  const hidden = new MutationObserver(redraw);
+  const hidden = new MutationObserver(() => redraw());
   hidden.observe(document.getElementById("work"), { attributes: true, attributeFilter: ["hidden"], subtree: true });
-  document.fonts.ready.then(redraw);
+  document.fonts.ready.then(() => redraw());
   return { disconnect: () => { sizes.disconnect(); hidden.disconnect(); } };
 }
 
 function drawNow() {
   page.drawing = false;
   if (!page.text.element.isConnected) return;
-  const marks = [...page.questions].filter(([question]) => !question.hidden).flatMap(([, shown]) => shown.marks());
-  const picked = page.picked ? [{ ...page.picked, hue: 0, look: "picked" }] : [];
-  draw(page.text, [...marks.sort(inOrder), ...picked]);
+  if (page.stale) {
+    page.stale = false;
+    const marks = [...page.questions].filter(([question]) => !question.hidden).flatMap(([, shown]) => shown.marks());
+    draw(page.text, marks.sort(inOrder));
+  }
+  drawPicked(page.text, page.picked);
 }
 
 const inOrder = (one, other) => one.start - other.start || other.end - one.end;
