@@ -222,6 +222,10 @@ def test_a_model_that_is_not_here_is_refused_with_a_sentence(trained: Trained, h
         plan(lab.project, run, "acme/kinds", public=False)
     note.unlink()
     assert refused.value.hint is not None and "Copy the model again" in refused.value.hint
+    (mark := next((lab.project.runs_dir / run_id / "artifacts").iterdir()) / "calibration.json").write_text("{}")
+    with pytest.raises(PotatoError, match="calibrated another run's model, and is none itself"):
+        plan(lab.project, run, "acme/kinds", public=False)
+    mark.unlink()
 
 
 def test_the_server_publishes_beside_its_requests(trained: Trained, hub: Hub) -> None:
