@@ -112,12 +112,11 @@ def _write_items(
             if targets:
                 _put(files, built, split, {**_labelled(item, media, targets, gathered), **(said or {})})
                 _note(built, item, split, targets)
-            again = said is not None and split == "train"  # it has a suggestion, which keeps its place
-            if (
-                (to_predict and live is None and _is_to_predict(targets, split, gathered))
-                or again
-                or (said is not None and not targets)
-            ):
+            if live is None:
+                predicts = to_predict and _is_to_predict(targets, split, gathered)
+            else:  # what has a suggestion keeps one, also where somebody has labelled the item meanwhile
+                predicts = said is not None and (split == "train" or not targets)
+            if predicts:
                 _put(files, built, "predict", {**_plain(item, media), **(said or {})})
         for file in files.values():
             file.flush()
