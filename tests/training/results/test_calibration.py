@@ -25,6 +25,17 @@ def test_equals_the_definition_bin_by_bin(pairs: list[tuple[float, bool]]) -> No
     assert sum(bin_.n for bin_ in found.bins) == len(pairs)
 
 
+def test_the_diagram_is_the_one_that_scikit_learn_draws() -> None:
+    curve = pytest.importorskip("sklearn.calibration").calibration_curve
+    random = np.random.default_rng(3)
+    confidence = random.beta(4, 2, size=400)
+    correct = random.random(400) < confidence**2
+    right, sure = curve(correct, confidence, n_bins=10)
+    bins = calibration(confidence.tolist(), correct.tolist()).bins
+    assert [bin_.accuracy for bin_ in bins] == pytest.approx(right)
+    assert [bin_.confidence for bin_ in bins] == pytest.approx(sure)
+
+
 def test_the_bins_say_what_they_hold() -> None:
     found = calibration([0.55, 0.6, 1.0, 0.0, None], [True, False, True, False, True])
     assert [bin_.as_json() for bin_ in found.bins] == [
