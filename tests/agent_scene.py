@@ -87,7 +87,7 @@ class Served:
         """The run's log."""
         return self.http.get(f"{API}/runs/{run_id}/log").text
 
-    def finished(self, run_id: str, limit: float = 60.0) -> dict[str, Any]:
+    def finished(self, run_id: str, limit: float = 120.0) -> dict[str, Any]:
         """The run, once it has ended."""
 
         def look() -> dict[str, Any] | None:
@@ -97,7 +97,7 @@ class Served:
         run: dict[str, Any] = wait_for(look, limit)
         return run
 
-    def in_state(self, run_id: str, state: str, limit: float = 60.0) -> dict[str, Any]:
+    def in_state(self, run_id: str, state: str, limit: float = 120.0) -> dict[str, Any]:
         """The run, once it is in `state`."""
 
         def look() -> dict[str, Any] | None:
@@ -117,7 +117,7 @@ class Served:
         self.http.close()
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=90)
 
 
 class RunningAgent:
@@ -158,14 +158,14 @@ class RunningAgent:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         try:
-            return self.process.wait(timeout=60)
+            return self.process.wait(timeout=90)
         finally:
             self.process.kill()
 
     def kill(self) -> None:
         """SIGKILL."""
         self.process.kill()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=90)
 
 
 @contextlib.contextmanager

@@ -48,7 +48,7 @@ class NotStarted(Exception):
     def __init__(self, noise: str, process: subprocess.Popen[bytes]) -> None:
         super().__init__(noise)
         self.noise = noise
-        self.code = process.wait(10)
+        self.code = process.wait(60)
         assert process.stderr is not None
         self.stderr = process.stderr.read().decode("utf-8", "replace")
 
@@ -161,11 +161,11 @@ class Host:
             if not pipe.closed:
                 pipe.close()
         try:
-            return self.process.wait(30)
+            return self.process.wait(90)
         finally:
             assert self.process.stderr is not None
             if hasattr(self, "_reader"):
-                self._reader.join(10)
+                self._reader.join(60)
             self.process.stderr.close()
 
     def stderr(self) -> str:

@@ -157,7 +157,7 @@ class Lab:
             writer.close()
 
 
-def wait_for(condition: Callable[[], Any], limit: float = 30.0) -> Any:
+def wait_for(condition: Callable[[], Any], limit: float = 90.0) -> Any:
     """The first true answer of `condition`, asked again and again; fails after `limit` seconds."""
     end = time.monotonic() + limit
     while True:
@@ -168,7 +168,7 @@ def wait_for(condition: Callable[[], Any], limit: float = 30.0) -> Any:
         time.sleep(0.01)
 
 
-def finished(supervisor: Supervisor, run_id: str, limit: float = 60.0) -> Run:
+def finished(supervisor: Supervisor, run_id: str, limit: float = 120.0) -> Run:
     """The run, once it has ended."""
 
     def look() -> Run | None:
@@ -194,7 +194,7 @@ class Server:
         """Have it end in order, where it still lives."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=90)
 
 
 def serve(folder: Path) -> None:

@@ -44,7 +44,7 @@ class Server:
         for descriptor in self._ends:
             os.close(descriptor)
         self._ends = []
-        self._thread.join(30)
+        self._thread.join(90)
         for descriptor in (self._read, self._write):
             os.close(descriptor)
 

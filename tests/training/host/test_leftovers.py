@@ -196,7 +196,7 @@ def test_a_courier_that_still_works_is_ended_too(standin: StandIn, host: Start, 
     thread.start()
     assert began.wait(60)
     assert there.call("end", run_id=run_id)["left"] == []
-    thread.join(30)
+    thread.join(90)
     assert not thread.is_alive()
 
 
