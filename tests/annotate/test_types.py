@@ -176,6 +176,8 @@ def test_a_suggestion_is_shown_as_an_answer_of_its_type(
     assert scenes.save(client, 1, {scheme: answer}, shown=shown).status_code == 200
     (row,) = _rows(client, tables.annotations)
     assert (row["origin"], row["suggestion"]["payload"]) == ("accepted", payload)
+    assert 'data-saved-at=""' in page
+    assert f'data-saved-at="{row["at"]}"' in _page(client)  # annotation 26: the page shows when
 
 
 def test_a_written_suggestion_that_is_no_answer_is_not_shown(

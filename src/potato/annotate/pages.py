@@ -11,7 +11,7 @@ from potato.annotate.view import ItemPage, asks_for
 from potato.items.media import Kind, MediaFile
 from potato.project import Project
 from potato.store import Connection, assignments, items
-from potato.store.annotations import of_user
+from potato.store.annotations import of_user, saved_at
 from potato.store.assignments import Progress
 from potato.store.items import ItemRow
 from potato.store.steps import steps
@@ -38,6 +38,7 @@ def item_page(
         met,
         asks,
         steps(connection, user.id, seq),
+        saved_at(connection, user.id, seq),
         text=text,
         shown=site.sessions.sign("shown", {"item": seq, "suggestions": shown}),
         image=medium_of(site.project, item, "image"),

@@ -50,13 +50,17 @@ class Ask:
 
 @dataclass(frozen=True)
 class ItemPage:
-    """One item with its questions. `shown` is the signed record of the suggestions on the page, `steps` what the
-    annotator can undo; `text` is None where a question shows it; `policy` is the page's content security policy."""
+    """One item with its questions.
+
+    `shown` is the signed record of the suggestions on the page, `steps` what the annotator can undo, `saved_at` when
+    they last answered; `text` is None where a question shows it; `policy` is the page's content security policy.
+    """
 
     item: ItemRow
     met: Met
     asks: list[Ask]
     steps: list[Step]
+    saved_at: str | None
     text: str | None
     shown: str
     image: Medium | None

@@ -88,6 +88,9 @@ class Entry:
 _OF_USER = select(answers_.c.scheme, answers_.c.value).where(
     answers_.c.item == bindparam("of_item"), answers_.c.user == bindparam("of_user")
 )
+_SAVED_AT = select(func.max(answers_.c.at)).where(
+    answers_.c.item == bindparam("of_item"), answers_.c.user == bindparam("of_user")
+)
 _REQUEST = (
     select(annotation_history.c.item, annotation_history.c.at)
     .where(annotation_history.c.user == bindparam("of_user"), annotation_history.c.request_id == bindparam("request"))
@@ -172,6 +175,12 @@ def origin(scheme: Scheme | None, value: Answer | None, suggestion: Mapping[str,
 def of_user(conn: Connection, user: int, item: int) -> dict[str, Answer]:
     """What `user` has answered to `item`, by scheme."""
     return {row[0]: row[1] for row in conn.execute(_OF_USER, {"of_item": item, "of_user": user})}
+
+
+def saved_at(conn: Connection, user: int, item: int) -> str | None:
+    """When `user` last answered something of `item` that stands; None where nothing does."""
+    at: str | None = conn.execute(_SAVED_AT, {"of_item": item, "of_user": user}).scalar()
+    return at
 
 
 def labels(conn: Connection, schemes: Sequence[str]) -> Iterator[tuple[int, int, str, Answer]]:

@@ -241,7 +241,8 @@ function begin() {
   if (drafts.queue.length) drafts.send();
   else {
     const answered = questionsOf(work()).some((question) => read(question) !== null);
-    showState({ kind: answered || drafts.savedAt ? "saved" : "none", at: drafts.savedAt });
+    const at = drafts.savedAt ?? work().dataset.savedAt;
+    showState({ kind: answered || at ? "saved" : "none", at });
   }
 }
 
