@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,20 @@ def test_a_fine_grained_token_with_the_right_is_enough(trained: Trained, hub: Hu
     _who(hub, role="fineGrained", fineGrained=_scope("acme", "repo.content.read", "repo.write"))
     Client(TOKEN, hub.url).check_rights("acme/kinds")
     assert TOKEN not in repr(Client(TOKEN, hub.url))
+
+
+def test_what_a_library_says_is_told_without_the_token(hub: Hub, monkeypatch: Any) -> None:
+    from potato.training.publishing.hub import Hub as Client
+
+    def whoami(**arguments: Any) -> Any:
+        raise RuntimeError(f"cannot send Authorization: Bearer {arguments['token']}")
+
+    client = Client(TOKEN, hub.url)
+    monkeypatch.setattr(client._api, "whoami", whoami)
+    with pytest.raises(PotatoError) as refused:
+        client.check_rights("acme/kinds")
+    assert "cannot send Authorization: Bearer …" in refused.value.message
+    assert TOKEN not in "".join(traceback.format_exception(refused.value))
 
 
 @pytest.mark.parametrize(
