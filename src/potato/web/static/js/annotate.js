@@ -99,9 +99,9 @@ function undo() {
 }
 
 function choose(key) {
-  const pressed = [...work().querySelectorAll("[data-key]")].find((each) => each.dataset.key === key);
-  const question = pressed?.closest(".question");
-  if (!question || question.hidden) return false;
+  const pressed = [...work().querySelectorAll(".question:not([hidden]) [data-key]")].find((each) => each.dataset.key === key);
+  if (!pressed) return false;
+  const question = pressed.closest(".question");
   if (pressed.matches("button, [type=radio], [type=checkbox]")) pressed.click();
   else pressed.focus();
   question.scrollIntoView({ block: "nearest" });
