@@ -17,6 +17,7 @@ from potato.training.ssh.copying import Copying, Damaged, NotStored, Remote, is_
 from potato.training.ssh.errors import HostFailed, HostSilent, Lost
 from potato.training.ssh.session import Session
 from potato.training.ssh.timing import SshTiming
+from small_disk import small_disk
 
 Answers = Callable[[Channel, dict[str, Any]], None]
 
@@ -161,6 +162,27 @@ def test_a_disk_that_takes_nothing_is_said(tmp_path: Path, there: FakeHost) -> N
     there.answers = sending({"m": b"x"})
     with pytest.raises(NotStored):
         copying(tmp_path).run(there.session, 1, [Remote("m", 1)])
+
+
+def test_a_disk_that_fills_up_amid_a_copy_is_said_and_the_copy_goes_on_once_there_is_room(
+    tmp_path: Path, there: FakeHost
+) -> None:
+    """remote 46, on the server: what did not fit never looks whole."""
+    data = os.urandom(5_000_000)
+    there.answers = sending({"m": data})
+    with small_disk(tmp_path / "disk") as disk:
+        with pytest.raises(NotStored, match="No space left on device"):
+            copying(disk.folder).run(there.session, 1, [Remote("m", len(data))])
+        assert not (disk.folder / "artifacts" / "m").exists()
+        disk.grow(8)
+        again = FakeHost()
+        again.answers = sending({"m": data})
+        try:
+            copying(disk.folder).run(again.session, 1, [Remote("m", len(data))])
+        finally:
+            again.close()
+        assert (disk.folder / "artifacts" / "m").read_bytes() == data
+        assert again.asked[0]["offset"] > 0
 
 
 @pytest.mark.parametrize(
