@@ -236,7 +236,7 @@ def test_undo_goes_one_step_back_and_the_suggestion_is_no_step(live: Any, tab: A
     assert undo.is_disabled()
     for key in ("1", "2", "3"):
         tab.keyboard.press(key)
-    _sent(tab)
+        _sent(tab)  # what waits for another answer is joined by the next, and so are their steps
     tab.keyboard.press("z")
     assert tab.get_by_label("The second is better").is_checked()
     _sent(tab)

@@ -79,6 +79,14 @@ def test_two_undos_that_arrive_as_one_take_two_steps_away(hand: Hand) -> None:
     assert hand.steps == [{"rude": None}]
 
 
+def test_an_undo_to_what_never_arrived_by_itself_leaves_the_step_to_what_was_before(hand: Hand) -> None:
+    """While the network was away, `yes` and a clearing were joined into one save."""
+    hand.says({"rude": "no"})
+    hand.says({"rude": None})
+    hand.says({"rude": "yes"}, UNDO)
+    assert hand.steps == [{"rude": None}, {"rude": "no"}]
+
+
 def test_an_answer_that_went_with_its_question_comes_back_in_the_same_step(hand: Hand) -> None:
     hand.says({"rude": "yes"})
     hand.says({"why": "so"})

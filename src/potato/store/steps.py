@@ -31,22 +31,27 @@ def steps(conn: Connection, user: int, item: int) -> list[Step]:
     rows = conn.execute(_HISTORY, {"of_item": item, "of_user": user})
     for (_, _, source), group in groupby(rows, key=lambda row: (row.request_id, row.at, row.source)):
         saved = {row.scheme: row.value for row in group}
-        if source != UNDO or not _taken_back(found, saved):
+        if source == UNDO:
+            _take_back(found, saved)
+        else:
             step = {scheme: current.get(scheme) for scheme in saved if current.get(scheme) != saved[scheme]}
             found += [step] if step else []
         current.update(saved)
     return found
 
 
-def _taken_back(found: list[Step], saved: Mapping[str, Any]) -> bool:
-    """Drop the steps that lead to what an undo restored, newest first: several that were undone may arrive as one."""
+def _take_back(found: list[Step], saved: Mapping[str, Any]) -> None:
+    """Drop the steps that lead to what an undo restored, newest first: several that were undone may arrive as one.
+
+    Several steps may have arrived as one too, and the undo restored what was between them: then that one step stays,
+    which leads from there to what was before it.
+    """
     restored: Step = {}
     for place in range(len(found) - 1, -1, -1):
         restored.update(found[place])
         if _equal(restored, saved):
             del found[place:]
-            return True
-    return False
+            return
 
 
 def _equal(restored: Mapping[str, Any], saved: Mapping[str, Any]) -> bool:
