@@ -15,7 +15,6 @@ from potato.store import Database, predictions
 from potato.store.clock import to_text
 from potato.store.predictions import Stored
 
-
 SHOWN = {"writeback": {"schemas": ["sentiment"]}}
 
 

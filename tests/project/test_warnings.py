@@ -123,7 +123,8 @@ def test_a_data_file_named_twice(findings):
 def test_a_strategy_that_no_model_feeds(findings):
     assert findings(BASE + "assignment_strategy: uncertainty\n") == [
         "warning: config.yaml:9: assignment_strategy is uncertainty, and without model_training.enabled: true and "
-        "writeback.schemas and writeback.include_unlabeled: true no model says what it is unsure of: items come at random"
+        "writeback.schemas and writeback.include_unlabeled: true no model says what it is unsure of: "
+        "items come at random"
     ]
 
 

@@ -212,7 +212,7 @@ def test_the_run_page_says_how_annotators_answered_with_and_without_the_suggesti
     counted = {"sentiment": Use(shown=1200, accepted=1050, hidden=10, agreed=6)}
     monkeypatch.setattr("potato.training.web.use.use_of", lambda *_: counted)
     text = _text(_run_page(client, database, scenes.succeeded(5)))
-    text = text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "Suggestion shown 1,200 1,050 88 % 86 % to 89 % –" in text
-    assert "Suggestion hidden 10 6 60 % 31 % to 83 % –" in text
+    text = text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{EN DASH}", "-")
+    assert "Suggestion shown 1,200 1,050 88 % 86 % to 89 % -" in text
+    assert "Suggestion hidden 10 6 60 % 31 % to 83 % -" in text
     assert "Pull +28 points (95 % interval +4 to +56)" in text
