@@ -41,6 +41,7 @@ def plan(project: Small, statement: str, parameters: Any) -> list[str]:
 
 @pytest.mark.parametrize("strategy", ["ordered", "random", "least-annotated", "uncertainty"])
 def test_no_statement_of_an_annotators_request_reads_a_whole_table(tmp_path: Path, strategy: str) -> None:
+    """annotation 67"""
     share = {"uncertainty_random_share": 0.0}
     with small(tmp_path, 5, annotations_per_item=2, assignment_strategy=strategy, **share) as project:
         if strategy == "uncertainty":

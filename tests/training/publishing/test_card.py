@@ -37,6 +37,7 @@ def cells(page: str) -> list[str]:
 
 
 def test_every_label_stands_in_the_card_as_it_is(trained: Trained) -> None:
+    """annotation 21"""
     page = rendered(card(subject(trained)))
     labels = trained[0].project.schemes["kind/of"].label_names()
     assert cells(page)[: 2 * len(labels) : 2] == labels

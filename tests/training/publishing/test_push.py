@@ -162,6 +162,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 def test_nothing_is_written_where_a_check_says_no(trained: Trained, hub: Hub, case: str, monkeypatch: Any) -> None:
+    """annotation 71"""
     lab, run_id = trained
     prepare, repo, sentence = REFUSALS[case]
     prepare(hub, monkeypatch)
@@ -184,6 +185,7 @@ def test_a_fine_grained_token_with_the_right_is_enough(trained: Trained, hub: Hu
 
 
 def test_what_a_library_says_is_told_without_the_token(hub: Hub, monkeypatch: Any) -> None:
+    """annotation 71"""
     from potato.training.publishing.hub import Hub as Client
 
     def whoami(**arguments: Any) -> Any:

@@ -32,7 +32,7 @@ def test_a_running_job_gets_its_grace_and_ends_by_itself(login: Login) -> None:
 
 
 def test_a_pending_job_is_cancelled_at_once(login: Login) -> None:
-    """remote 13"""
+    """annotation 70, remote 13"""
     one = login.submit({"sbatch_args": ["--begin=now+1hour"]})
     one.says("PENDING (BeginTime)")
     began = time.monotonic()

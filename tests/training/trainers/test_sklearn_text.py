@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jobs import SOURCE, Item, Job, held_out, task, write_bundle
+from jobs import SOURCE, Item, Job, environment, held_out, task, write_bundle
 from potato.training.contract.exits import Exit
 from potato.training.contract.predictions import Prediction
 from potato.training.trainers.base import Cancelled, Model, Task, TrainerError
@@ -207,3 +208,26 @@ def test_one_seed_gives_the_same_bytes_and_reversed_labels_the_same_names(tmp_pa
     program = f"import skops.io; print(skops.io.load({str(tmp_path / '3/work/artifacts/1-s/model.skops')!r}).classes_)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, cwd=SOURCE)
     assert done.stdout.strip() == b"[0 1]"
+
+
+@pytest.mark.computes
+def test_predicting_ten_thousands_of_items_takes_no_more_memory_than_a_few(tmp_path: Path) -> None:
+    """annotation 55"""
+    few, many = peak_mb(tmp_path / "few", 200), peak_mb(tmp_path / "many", 60_000)
+    assert many < few + 25  # held in memory, they would take ten times that
+
+
+def peak_mb(folder: Path, count: int) -> float:
+    """The most memory that a worker held which predicts `count` items."""
+    chance = random.Random(1)
+    asked = [Item(f"p{number}", f"{sentence(chance, 'good')} {number}", "predict") for number in range(count)]
+    bundle = write_bundle(folder / "bundle", [*items(nominal), *asked], {"s": ("nominal", ["bad", "good"])})
+    job = Job(folder / "job", bundle, "sklearn-text", ["s"]).write()
+    command = [sys.executable, "-m", "potato.training.worker", job.spec_path]
+    with (job.work / "stderr.log").open("wb") as log:
+        worker = subprocess.Popen(command, cwd=job.work, env=environment(), stdout=log, stderr=log)
+    _, status, usage = os.wait4(worker.pid, 0)
+    worker.returncode = os.waitstatus_to_exitcode(status)
+    assert worker.returncode == Exit.FINISHED, job.stderr()
+    assert len(job.predictions()) == count + 64
+    return usage.ru_maxrss / 1024
