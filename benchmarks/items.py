@@ -13,11 +13,12 @@ import asyncio
 import tempfile
 import threading
 import time
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from common import Command, machine, make_project, percentile, potato, print_table, serving
+from common import ADMIN_KEY, Command, Server, machine, make_project, percentile, potato, print_table, serving
 from peer import PeerPages, make_peer_project, peer
 from saves import Pages
 
@@ -30,6 +31,7 @@ class Start:
     server_mb: float
     children_mb: float
     next_item_ms: float
+    admin_ms: float | None
 
 
 class ChildPeak:
@@ -81,7 +83,20 @@ def start(command: Command, folder: Path, kind: type[Pages | PeerPages]) -> Star
         asyncio.run(_next_items(kind(server.port, "ann"), 1))
         seconds += time.perf_counter() - started
         taken = asyncio.run(_next_items(kind(server.port, "bob"), 50))
-        return Start(seconds, server.peak_rss_mb(), children.megabytes, percentile(taken, 0.95))
+        admin = _admin_page(server) if kind is Pages else None  # the peer has none that can be compared
+        return Start(seconds, server.peak_rss_mb(), children.megabytes, percentile(taken, 0.95), admin)
+
+
+def _admin_page(server: Server) -> float:
+    """Milliseconds for the admin's overview: the slowest of ten."""
+    taken = []
+    for _ in range(10):
+        started = time.perf_counter()
+        request = urllib.request.Request(f"{server.url}/admin", headers={"X-API-Key": ADMIN_KEY})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            answer.read()
+        taken.append(1000 * (time.perf_counter() - started))
+    return max(taken)
 
 
 def _starts(name: str, command: Command, folder: Path, kind: type[Pages | PeerPages]) -> list[list[str]]:
@@ -90,7 +105,8 @@ def _starts(name: str, command: Command, folder: Path, kind: type[Pages | PeerPa
     for which in ("first", "second", "third"):
         one = start(command, folder, kind)
         figures = f"{one.seconds:.1f}", f"{one.server_mb:.0f}", f"{one.children_mb:.0f}", f"{one.next_item_ms:.1f}"
-        rows.append([f"{name}, {which} start", *figures])
+        admin = "-" if one.admin_ms is None else f"{one.admin_ms:.1f}"
+        rows.append([f"{name}, {which} start", *figures, admin])
     return rows
 
 
@@ -107,7 +123,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             rows += _starts("peer", peer(options.peer, make_peer_project(folder, options.items)), folder, PeerPages)
-    columns = ["", "seconds", "server, MB", "its children, MB", "next item p95, ms"]
+    columns = ["", "seconds", "server, MB", "its children, MB", "next item p95, ms", "admin's overview, ms"]
     print_table(f"{options.items:,} items ({machine()})", columns, rows)
 
 
