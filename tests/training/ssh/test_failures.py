@@ -153,7 +153,12 @@ CONNECTING = [
     Case("changed-key", changed, "Host key verification failed", "another than"),
     Case("refused", refused, "Connection refused", "ssh refused true"),
     Case("no-such-host.invalid", nothing, "Could not resolve hostname no-such-host.invalid", "ssh no-such-host"),
-    Case("no-proxy", optioned("ProxyCommand /no/such/program %h %p"), "Connection closed", "ssh no-proxy true"),
+    Case(
+        "no-proxy",
+        optioned("ProxyCommand /no/such/program %h %p"),
+        "Connection closed|Broken pipe",
+        "ssh no-proxy true",
+    ),
     Case("crowded", crowded, "Connection (closed|reset) by ", "MaxStartups"),
     Case("no-sessions", owned("MaxSessions 0"), "open failed", "ssh no-sessions true"),
 ]
