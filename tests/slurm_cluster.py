@@ -12,7 +12,6 @@ import platform
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -22,6 +21,7 @@ from typing import Protocol
 
 from conftest import missing
 from lab import wait_for
+from ports import free_port
 from potato.training.worker import processes
 
 NODES = ("n1", "n2")
@@ -278,7 +278,7 @@ class Cluster:
         key = folder / "munge" / "priv" / "key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
-        ports = free_ports(1 + len(NODES))
+        ports = [free_port() for _ in range(1 + len(NODES))]
         host = platform.node().partition(".")[0]
         nodes = [
             f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=4000"
@@ -304,15 +304,6 @@ class Cluster:
                 stderr=output,
                 start_new_session=True,
             )
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ import html
 import json
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ import pytest
 from sqlalchemy import func, select
 
 from lab import Lab, wait_for
+from ports import free_port
 from potato.items.exporting import export_file
 from potato.store import predictions, tables, verdicts
 
@@ -60,9 +60,7 @@ class Season:
     def serving(self, *, auto: bool) -> Iterator[None]:
         """`potato start`, and an admin before it."""
         self.lab.write({**self.lab.config, "model_training": {"enabled": True, **self.training(auto=auto)}})
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         command = [sys.executable, "-m", "potato", "start", str(self.lab.project.file), "--port", str(port)]
         with (self.folder / f"server-{port}.log").open("wb") as log:
             server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
