@@ -42,6 +42,15 @@ def give_key(tab: Any, key: str) -> None:
     tab.locator("#agreement").wait_for()
 
 
+def tab_to(tab: Any, selector: str) -> None:
+    """Press Tab until what `selector` finds has the focus."""
+    for _ in range(120):
+        if tab.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+        tab.keyboard.press("Tab")
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
 def check_access(tab: Any, name: str) -> None:
     """The page as it stands has no fault that axe finds against WCAG 2.2 AA, and does not scroll sideways."""
     try:

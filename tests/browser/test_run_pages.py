@@ -121,27 +121,19 @@ def test_by_keys_alone_a_doubtful_label_is_found_and_a_curve_is_asked_for(lab: L
     with still(lab.project) as address:
         _enter(tab, address)
         _open(tab, address, f"/runs/{run.run_id}")
-        _tab_to(tab, "[data-curve]")
+        browsing.tab_to(tab, "[data-curve]")
         tab.keyboard.press("Enter")
         tab.get_by_text("3 runs of the learning curve are in the queue.").wait_for()
         tab.locator("[data-curve-waits]").wait_for()
-        _tab_to(tab, ".confusion td:not(.right) a")
+        browsing.tab_to(tab, ".confusion td:not(.right) a")
         tab.keyboard.press("Enter")
         tab.wait_for_url(re.compile("/items\\?scheme=sentiment&human="))
-        _tab_to(tab, ".item-table a")
+        browsing.tab_to(tab, ".item-table a")
         item = tab.evaluate("document.activeElement.textContent")
         tab.keyboard.press("Enter")
         tab.wait_for_url(re.compile("/admin/items/\\d+$"))
         assert item in tab.locator("h1").inner_text()
         tab.get_by_role("heading", name="What people answered").wait_for()
-
-
-def _tab_to(tab: Any, selector: str) -> None:
-    for _ in range(120):
-        if tab.evaluate("selector => document.activeElement.matches(selector)", selector):
-            return
-        tab.keyboard.press("Tab")
-    raise AssertionError(f"the keyboard does not reach {selector}")
 
 
 def test_a_sleeping_tab_lets_its_stream_go_and_catches_up_when_it_is_looked_at(lab: Lab, tab: Any) -> None:

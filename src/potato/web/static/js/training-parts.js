@@ -22,6 +22,12 @@ export function refreshParts() {
   return going;
 }
 
+/** Give the focus to what `selector` finds where nothing has it: a button loses it while it is disabled, and for good
+ *  when its part is exchanged meanwhile. */
+export function focusAgain(selector) {
+  if (document.activeElement === document.body) document.querySelector(selector)?.focus();
+}
+
 async function fetchParts() {
   const response = await fetch(document.location.href, { headers: { Accept: "text/html" } }).catch(() => null);
   if (!response?.ok) return; // what is shown stays; the next change tries again

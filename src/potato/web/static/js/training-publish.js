@@ -1,6 +1,7 @@
 // The form that publishes a run's model: sends it, and shows how far it is until it is there or has failed.
 
 import { call } from "./training-api.js";
+import { focusAgain } from "./training-parts.js";
 import { notice } from "./training-words.js";
 
 const LOOK_MS = 1000;
@@ -24,6 +25,7 @@ export function publishing(place, refresh) {
       place.scrollIntoView({ block: "nearest" });
     } finally {
       button.disabled = false;
+      focusAgain("form[data-publish] [name=repo]");
     }
   });
 }

@@ -1,6 +1,7 @@
 // The buttons that try a webhook: each sends a test event, and shows what became of it.
 
 import { call } from "./training-api.js";
+import { focusAgain } from "./training-parts.js";
 import { notice } from "./training-words.js";
 
 const LOOK_MS = 500;
@@ -19,6 +20,7 @@ export function webhooks(place, refresh) {
       place.replaceChildren(notice("bad", error.message, error.hint));
     } finally {
       button.disabled = false;
+      focusAgain(`[data-try-webhook="${button.dataset.tryWebhook}"]`);
     }
   });
 }
