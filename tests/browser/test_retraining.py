@@ -52,7 +52,7 @@ def test_it_is_watched_and_overridden(lab: Lab, live: Any, tabs: Any) -> None:
     decisions = tab.locator("[data-part=decisions]")
     decisions.get_by_text("40 annotations came in, and no run has trained on sentiment yet").wait_for()
     decisions.get_by_text("this model's suggestions are not shown").wait_for()
-    tab.get_by_text("Waiting for 40 more annotations; waiting").wait_for()
+    tab.locator("[data-waits]").get_by_text("Waiting for 40 more annotations; waiting").wait_for()
     decisions.get_by_role("link").first.click()
     tab.locator(".takeover", has_text="Not shown: sentiment.").wait_for()
     browsing.ready(tab)
