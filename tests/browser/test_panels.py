@@ -196,6 +196,12 @@ def test_by_keys_alone_a_webhook_is_tried_and_a_model_is_published(scene: Scene,
     tab.locator("[data-said]").get_by_text("is no name of a repository").wait_for()
     browsing.tab_to(tab, "#publish-repo")
     tab.keyboard.press("ControlOrMeta+a")
+    tab.keyboard.type("google/others")
+    tab.keyboard.press("Enter")
+    tab.locator("#publish th[scope=row]").get_by_text("google/others").wait_for()
+    browsing.until(tab, "() => document.querySelector('#publish-repo')?.value === 'google/others'")  # to be mended
+    browsing.tab_to(tab, "#publish-repo")
+    tab.keyboard.press("ControlOrMeta+a")
     tab.keyboard.type("acme/kinds")
     tab.keyboard.press("Tab")
     tab.keyboard.press("Space")

@@ -52,7 +52,7 @@ function resize(image, before, size) {
 function toggle() {
   const audio = document.querySelector("audio.item-audio");
   if (!audio) return false;
-  if (audio.paused) audio.play().catch(() => unloaded(audio));
+  if (audio.paused) audio.play().catch(() => audio.error && unloaded(audio)); // one that was paused at once is whole
   else audio.pause();
   return true;
 }

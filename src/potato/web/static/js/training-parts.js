@@ -47,10 +47,24 @@ async function fetchParts() {
 function exchange(part, fresh) {
   const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
   const open = [...part.querySelectorAll("details")].map((each) => each.open);
+  const filled = [...part.querySelectorAll("input[id], select[id], textarea[id]")].filter(isFilled);
   keepLive(part, fresh, () => part.replaceChildren(...fresh.childNodes));
   part.querySelectorAll("details").forEach((each, at) => (each.open = open[at] ?? each.open));
+  for (const field of filled) refill(part.querySelector(`#${CSS.escape(field.id)}`), field);
   if (focused) part.querySelector(focused)?.focus();
   part.dispatchEvent(new CustomEvent("exchanged", { bubbles: true }));
+}
+
+/** Whether somebody has changed a field since the server sent it. */
+function isFilled(field) {
+  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  if (field.matches("select")) return [...field.options].some((option) => option.selected !== option.defaultSelected);
+  return field.value !== field.defaultValue;
+}
+
+function refill(field, before) {
+  if (field?.type === "checkbox") field.checked = before.checked;
+  else if (field) field.value = before.value;
 }
 
 /** A run that is followed goes on being followed: its section moves over, curves, log and all. */
@@ -68,5 +82,6 @@ function keyOf(active) {
   for (const name of ["data-cancel", "data-withdraw", "data-show", "data-copy", "data-again"]) {
     if (active.hasAttribute(name)) return `[${name}="${CSS.escape(active.getAttribute(name))}"]`;
   }
+  if (active.id) return `#${CSS.escape(active.id)}`;
   return active.hasAttribute("href") ? `[href="${CSS.escape(active.getAttribute("href"))}"]` : null;
 }

@@ -16,9 +16,11 @@ export function publishing(place, refresh) {
     button.disabled = true;
     try {
       const path = `runs/${form.dataset.publish}/publications`;
-      const begun = await call("POST", path, wanted(form));
+      const asked = wanted(form);
+      const begun = await call("POST", path, asked);
       place.replaceChildren(notice("info", `The model is being sent to ${begun.repo}.`, "This page shows how far it is."));
-      await watch(path, begun.id, refresh);
+      const ended = await watch(path, begun.id, refresh);
+      if (ended?.state === "failed") fill(asked); // the form has come anew: what to mend stands in it
       place.replaceChildren();
     } catch (error) {
       place.replaceChildren(notice("bad", error.message, error.hint));
@@ -36,12 +38,24 @@ function wanted(form) {
   return scheme ? { ...body, scheme: scheme.value } : body;
 }
 
+function fill({ repo, public: everybody, scheme }) {
+  const fields = document.querySelector("form[data-publish]")?.elements;
+  if (!fields) return;
+  fields.repo.value = repo;
+  fields.public.checked = everybody;
+  if (scheme && fields.scheme) fields.scheme.value = scheme;
+}
+
+/** Until the push has ended; how it stands then. */
 async function watch(path, id, refresh) {
   for (;;) {
     await refresh();
     const { publications } = await call("GET", path);
-    if (publications.find((entry) => entry.id === id)?.state !== "going") break;
+    const entry = publications.find((each) => each.id === id);
+    if (entry?.state !== "going") {
+      await refresh();
+      return entry;
+    }
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  await refresh();
 }
