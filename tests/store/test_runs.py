@@ -48,7 +48,7 @@ def test_a_run_comes_back_as_it_was_recorded(database: Database) -> None:
     with database.write() as connection:
         runs.add(connection, run)
     with database.read() as connection:
-        assert vars(runs.get(connection, "r")) == vars(run) | {"live": []}  # type: ignore[arg-type]
+        assert vars(runs.get(connection, "r")) == vars(run) | {"live": [], "labels_upto": 0}  # type: ignore[arg-type]
         assert runs.get(connection, "other") is None
         with pytest.raises(UnknownRun):
             runs.transition(connection, "other", State.ERROR)

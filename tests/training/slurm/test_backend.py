@@ -40,7 +40,7 @@ def test_a_run_is_a_job_of_the_cluster_and_leaves_nothing_there(host: Host, clus
     lab = ssh_lab(tmp_path, {CLUSTER: backend(host, cluster, gres="gpu:1", time="10", prelude=prelude)})
     with scene(lab) as made:
         here = made.run("local")
-        run_id = made.submit(CLUSTER)
+        run_id = made.submit(CLUSTER, seconds=5)  # so that squeue is asked while it runs
         run = made.success(run_id)
         log = made.log(run_id)
     assert run.scores == here.scores and run.writeback == here.writeback
