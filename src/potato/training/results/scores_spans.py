@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from potato.training.results.scores_bootstrap import Floats, figure, intervals, no_interval, ratio, share_at_an_end
+from potato.training.results.scores_labels import per_label
 from potato.training.results.scores_row import Scored, Scoring
 
 Place = tuple[int, int, str]
@@ -31,7 +32,7 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
         "n": len(rows),
         **values,
         "intervals": {name: spread.get(name) for name in values},
-        "per_label": _per_label(names, counts @ table),
+        "per_label": per_label(names, *np.split((counts @ table)[1:], 3)),
         "reasons": _reasons(values, spread, len(rows)),
     }
 
@@ -97,24 +98,6 @@ def _overall(draws: Floats, table: Floats) -> dict[str, Floats]:
         "entity_precision": ratio(hits, hits + alarms),
         "entity_recall": ratio(hits, hits + misses),
         "exact_match": sums[:, 0] / draws.sum(axis=1),
-    }
-
-
-def _per_label(names: Sequence[str], sums: Floats) -> dict[str, dict[str, Any]]:
-    """Precision, recall, F1 and the number of human spans by label; None where no held-out span has the label, and for
-    the precision of a label that the model never gave."""
-    hits, alarms, misses = np.split(sums[1:], 3)
-    given = hits + misses > 0
-    columns = zip(
-        np.where(given, ratio(hits, hits + alarms), np.nan),
-        ratio(hits, hits + misses),
-        np.where(given, ratio(2 * hits, 2 * hits + alarms + misses), np.nan),
-        hits + misses,
-        strict=True,
-    )
-    return {
-        name: {"precision": figure(one), "recall": figure(two), "f1": figure(three), "support": int(support)}
-        for name, (one, two, three, support) in zip(names, columns, strict=True)
     }
 
 
