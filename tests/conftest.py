@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from postgres import Postgres
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,6 +28,59 @@ hypothesis.settings.load_profile("potato")
 # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+ON_POSTGRES = os.environ.get("POTATO_TEST_DATABASE") == "postgresql"
+"""Whether every project that a test makes has its store in PostgreSQL. Only processes that run tests act on it."""
+
+# An interpreter that a test starts imports what lies in this folder, and so does this one, before it knows `Project`.
+if ON_POSTGRES:
+    folder = str(ROOT / "tests" / "on_postgres")
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    os.environ.setdefault("POTATO_TEST_POSTGRES", "is started by the first test")
+    importlib.import_module("on_postgres.sitecustomize")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what is about SQLite's own file when the store is another."""
+    for item in items:
+        for mark in item.iter_markers("sqlite"):
+            if ON_POSTGRES:
+                item.add_marker(pytest.mark.skip(reason=f"is about SQLite: {mark.args[0]}"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The PostgreSQL of this test process; fast, and no safer than a test needs."""
+    import postgres
+
+    with postgres.start() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """The address of an empty schema."""
+    from postgres import fresh
+
+    with fresh(postgres) as url:
+        yield url
+
+
+if ON_POSTGRES:
+
+    @pytest.fixture(scope="session", autouse=True)
+    def _store_of_projects(postgres: Postgres) -> None:
+        os.environ["POTATO_TEST_POSTGRES"] = postgres.url()
+
+    @pytest.fixture(autouse=True)
+    def _forgotten_with_the_test(request: pytest.FixtureRequest, postgres: Postgres) -> Iterator[None]:
+        folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+        yield
+        if folder is not None:
+            from postgres import forget
+
+            forget(postgres, folder)
 
 
 def missing(what: str) -> None:
