@@ -15,7 +15,6 @@ from potato.store import Connection, Database, adjudications, imports
 from potato.store import items as store_items
 from potato.store.clock import Clock, utc_now
 from potato.store.imports import FLAG, NOBODY, PIECE, SKIP, Clash, Outcome, Staged
-from potato.store.lock import exclusive
 from potato.store.rules import Rules
 
 
@@ -74,7 +73,7 @@ def import_labels(
     With `replace` the file's answers win over any that differ; `dry_run` only says what would become of them.
     """
     rules = Rules.of(project)
-    with exclusive(project.output_dir, "import"):
+    with database.exclusive("import", project.output_dir):
         imports.apply(database, rules)  # what an interrupted import still owes
         import_id = imports.begin(database, path.name, replace=replace, at=clock())
         work = _Import(project, database, path, import_id)

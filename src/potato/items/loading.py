@@ -16,11 +16,12 @@ from potato.project import Project
 from potato.store import Database
 from potato.store.clock import Clock, utc_now
 from potato.store.intake import Intake, NewItem, Source, known_sources
-from potato.store.lock import exclusive
 from potato.training.contract.files import sha256_file
 
 _READING = 1
 """Goes up when rows are read, hashed or grouped differently, so that files are read again."""
+MANY = 1_000
+"""After so many new items the database looks at its tables again, to plan well."""
 
 
 @dataclass
@@ -67,8 +68,11 @@ def load_items(
 
     One load at a time: others wait, by a lock in `lock_folder`, the project's output folder where it is left out.
     """
-    with exclusive(lock_folder or project.output_dir, "load"):
-        return _Load(project, database, clock).run()
+    with database.exclusive("load", lock_folder or project.output_dir):
+        report = _Load(project, database, clock).run()
+    if report.added >= MANY:
+        database.gather_statistics()
+    return report
 
 
 class _Load:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.script.revision import ResolutionError
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
-from potato.store.lock import check_file_system
+from potato.store import lock, postgresql
+from potato.store.unreachable import StoreUnsuitable
 
 BUSY_TIMEOUT_S = 60
 
@@ -22,11 +24,13 @@ class Database:
 
     `read` gives short read-only transactions that see one snapshot and never wait for a writer. `write` is one
     transaction, begun immediately; it serves child processes and the command line. In the server every interactive
-    write goes through `store.writer.Writer` instead, which alone calls `write` there.
+    write goes through `store.writer.Writer` instead, which alone calls `write` there. `guard` may raise at the
+    beginning of a write, which then does not take place.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, guard: Callable[[Connection], None] | None = None) -> None:
         self.url = url
+        self._guard = guard
         self.engine = _engine(url)
 
     @property
@@ -34,37 +38,84 @@ class Database:
         """Whether the store is a file of this machine's."""
         return self.engine.dialect.name == "sqlite"
 
-    def migrate(self) -> None:
-        """Bring the tables to this version's; safe to repeat. Raises `StoreOnNetwork` for SQLite on NFS or SMB."""
+    @property
+    def place(self) -> str:
+        """The store as sentences name it: a file, or a database without user and password."""
+        url = make_url(self.url)
+        return url.database or "in memory" if self.is_sqlite else postgresql.place(url)
+
+    def migrate(self, revision: str = "head") -> None:
+        """Bring the tables to this version's, or to `revision`; safe to repeat, and for several processes at once.
+
+        Raises `StoreOnNetwork` for SQLite on NFS or SMB, and the leaves of `store.unreachable`.
+        """
         if self.is_sqlite:
             folder = Path(make_url(self.url).database or "").parent
-            check_file_system(folder)
+            lock.check_file_system(folder)
             folder.mkdir(parents=True, exist_ok=True)
+        else:
+            postgresql.check(self.engine)
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         config.attributes["engine"] = self.engine
-        command.upgrade(config, "head")
+        try:
+            with self._told():
+                command.upgrade(config, revision)
+        except ResolutionError as error:  # a revision that this version does not have
+            raise StoreUnsuitable.newer(self.place) from error
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
-        """A read-only transaction on one snapshot."""
-        with self.engine.connect() as connection, connection.begin():
+        """A read-only transaction on one snapshot. Raises `StoreUnreachable`."""
+        with self._told(), self._connected(writes=False) as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
-        """A write transaction: committed and durable when the block ends, undone when it raises."""
-        with self.engine.connect().execution_options(potato_write=True) as connection, connection.begin():
+        """A write transaction: committed and durable when the block ends, undone when it raises.
+
+        Raises `StoreUnreachable`; then nothing of it is there, unless the database went while it was committing.
+        """
+        with self._told(), self._connected(writes=True) as connection, connection.begin():
+            if self._guard is not None:
+                self._guard(connection)
             yield connection
+
+    @contextlib.contextmanager
+    def exclusive(self, name: str, folder: Path) -> Iterator[None]:
+        """One process at a time does with this project what `name` stands for; others wait here.
+
+        A killed one holds nobody up. With SQLite the lock is a file in `folder`.
+        """
+        with lock.exclusive(folder, name) if self.is_sqlite else postgresql.exclusive(self.url, name):
+            yield
+
+    def gather_statistics(self) -> None:
+        """Let the database look at what its tables hold by now, so that it plans well; after many rows were added."""
+        if not self.is_sqlite:
+            with self._told():
+                postgresql.analyse(self.engine)
 
     def close(self) -> None:
         """Close every connection."""
         self.engine.dispose()
 
+    def _connected(self, *, writes: bool) -> Connection:
+        if self.is_sqlite:
+            return self.engine.connect().execution_options(potato_write=writes)
+        return postgresql.writing(self.engine) if writes else postgresql.reading(self.engine)
+
+    def _told(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.is_sqlite else postgresql.unreachable_told()
+
 
 def _engine(url: str) -> Engine:
-    if make_url(url).get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True)
+    return postgresql.engine(url) if postgresql.is_postgresql(url) else _sqlite(url)
+
+
+def _sqlite(url: str) -> Engine:
+    if not url.startswith("sqlite:"):
+        raise StoreUnsuitable.address()
     engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False})
 
     @event.listens_for(engine, "connect")

@@ -1,9 +1,10 @@
-"""A copy of a SQLite store as it is at one instant, and a look at whether such a copy is sound."""
+"""A copy of a store, as a SQLite file, as it is at one instant; and a look at whether such a copy is sound."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from potato.errors import PotatoError
 from potato.store import items, runs
 from potato.store.annotations import count_by_scheme
 from potato.store.database import Database
+from potato.store.postgresql import is_postgresql
 from potato.store.runs import FINISHED
 
 
@@ -21,6 +23,16 @@ class DamagedStore(PotatoError):
 
     code = "damaged_store"
     status = 422
+
+
+class NoStore(PotatoError):
+    """There is nothing to copy yet."""
+
+    code = "no_store"
+    status = 409
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"there is no store in {place} yet", hint="Start the server once; it makes the store.")
 
 
 @dataclass(frozen=True)
@@ -32,24 +44,51 @@ class Contents:
     finished_runs: list[str]
 
 
-def is_file(url: str) -> bool:
-    """Whether the store at `url` is a file of this machine's."""
-    return make_url(url).get_backend_name() == "sqlite"
+@dataclass
+class Changes:
+    """What had to become another: the texts in which NUL characters, which PostgreSQL cannot keep, were replaced."""
+
+    texts: int = 0
 
 
 def copy(url: str, target: Path) -> Contents:
-    """Copy the store at `url` to the file `target`: one read transaction, in which writers go on."""
-    source = make_url(url).database or ""
+    """Copy the store at `url` to the SQLite file `target`: one read transaction, in which writers go on.
+
+    Raises `NoStore` where there is none yet.
+    """
+    if is_postgresql(url):
+        from potato.store.transfer import fetch
+
+        fetch(url, target)
+    else:
+        _copy_file(make_url(url).database or "", target)
+    return look(target)
+
+
+def _copy_file(source: str, target: Path) -> None:
+    if not Path(source).is_file():
+        raise NoStore(source)
     with (
         contextlib.closing(sqlite3.connect(f"{Path(source).absolute().as_uri()}?mode=rw", uri=True)) as opened,
         contextlib.closing(sqlite3.connect(target)) as made,
     ):
         opened.backup(made)
-    return look(target)
+
+
+@contextlib.contextmanager
+def loaded(store: Path, url: str) -> Iterator[Changes]:
+    """As `transfer.loaded`, for a store that `look` has seen."""
+    from potato.store import transfer
+
+    with transfer.loaded(store, url) as changes:
+        yield changes
 
 
 def look(store: Path) -> Contents:
-    """What is in the store file. Raises `DamagedStore`."""
+    """What is in the store file, which is brought to this version's tables.
+
+    Raises `DamagedStore`, or `StoreUnsuitable` for one that a newer version has made.
+    """
     _check(store)
     database = Database(f"sqlite:///{store}")
     try:

@@ -1,0 +1,194 @@
+"""The store in a PostgreSQL database: its connections, their transactions, and the locks that several processes share.
+
+A project has a schema of its own: the first of its connection's search path. Write transactions take a lock of that
+schema, so that one goes on at a time over all processes, as with SQLite; readers see one snapshot and wait for nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, literal, select, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.pool import NullPool
+
+from potato.store.tables import metadata
+from potato.store.unreachable import OLDEST, DriverMissing, StoreNotOpened, StoreUnreachable, StoreUnsuitable
+
+NAMES = ("postgresql", "postgres", "postgresql+psycopg")
+"""How an address of a PostgreSQL database may begin."""
+
+CONNECT = {
+    "application_name": "potato",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+"""A database that has gone without a word is noticed within a minute or so."""
+
+_READS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+_WRITES = {"isolation_level": "READ COMMITTED", "potato_write": True}
+_WRITE_LOCK = "write"
+_PROBLEMS = (OperationalError, InterfaceError)
+
+
+def is_postgresql(url: str) -> bool:
+    """Whether `url` is an address of a PostgreSQL database."""
+    return url.split(":", 1)[0] in NAMES
+
+
+def engine(url: str, **more: Any) -> Engine:
+    """Connections to the database of `url`; none is opened yet. Raises `DriverMissing` or `StoreUnsuitable`."""
+    if importlib.util.find_spec("psycopg") is None:
+        raise DriverMissing
+    made = create_engine(_address(url), pool_pre_ping=True, connect_args=_arguments(_address(url)), **more)
+    event.listen(made, "connect", _connected)
+    event.listen(made, "begin", _begun)
+    return made
+
+
+def dedicated(url: str) -> Engine:
+    """As `engine`, but each connection is closed when it is let go: for what lasts as long as a session."""
+    return engine(url, poolclass=NullPool)
+
+
+def reading(connections: Engine) -> Connection:
+    """A connection whose transactions read one snapshot."""
+    return connections.connect().execution_options(**_READS)
+
+
+def writing(connections: Engine) -> Connection:
+    """A connection whose transactions wait for those of all other writers, and then see what these wrote."""
+    return connections.connect().execution_options(**_WRITES)
+
+
+def lock_key(connection: Connection, name: str) -> int:
+    """The number of the lock `name` of this project."""
+    return int(connection.execute(select(_key(name))).scalar_one())
+
+
+@contextlib.contextmanager
+def exclusive(url: str, name: str) -> Iterator[None]:
+    """One process at a time, on whatever machine, does what `name` stands for in this project; others wait here."""
+    connections = dedicated(url)
+    try:
+        with unreachable_told(), connections.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("SET lock_timeout = 0")
+            connection.execute(select(func.pg_advisory_lock(_key(name))))
+            yield
+    finally:
+        connections.dispose()
+
+
+@contextlib.contextmanager
+def unreachable_told() -> Iterator[None]:
+    """Raise `StoreUnreachable` where the database does not answer or has cut a transaction off."""
+    try:
+        yield
+    except _PROBLEMS as error:
+        raise StoreUnreachable from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise StoreUnreachable from error
+        raise
+
+
+def check(connections: Engine) -> None:
+    """Raise `StoreNotOpened` or `StoreUnsuitable` where a project cannot be kept in the database."""
+    where = place(connections.url)
+    try:
+        with connections.connect() as connection:
+            _check(connection, where)
+    except DBAPIError as error:
+        raise StoreNotOpened(where, _reason(error)) from None  # its cause has every connection argument
+
+
+def place(url: URL) -> str:
+    """The database as sentences name it: without user and password."""
+    host = url.host or url.query.get("host") or "this machine"
+    return f"{url.database or url.username} at {host}{f':{url.port}' if url.port else ''}"
+
+
+def sort_by_code_points(connection: Connection) -> None:
+    """Let every text of the project compare as in SQLite and Python, whatever language the database is set to."""
+    columns: dict[str, list[str]] = {}
+    for table, column in connection.execute(_OTHERWISE_SORTED):
+        columns.setdefault(table, []).append(column)
+    for table, names in columns.items():
+        changes = ", ".join(f'ALTER COLUMN "{name}" TYPE text COLLATE "C"' for name in names)
+        connection.exec_driver_sql(f'ALTER TABLE "{table}" {changes}')
+
+
+def analyse(connections: Engine) -> None:
+    """Have the planner know how the project's tables are filled, without keeping writers waiting."""
+    with connections.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        quoted = connection.dialect.identifier_preparer.quote
+        connection.exec_driver_sql(f"ANALYZE {', '.join(quoted(name) for name in metadata.tables)}")
+
+
+_OTHERWISE_SORTED = text(
+    """
+    SELECT t.relname, a.attname
+    FROM pg_attribute a JOIN pg_class t ON t.oid = a.attrelid JOIN pg_collation c ON c.oid = a.attcollation
+    WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind = 'r' AND t.relname <> 'alembic_version'
+      AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = 'text'::regtype AND c.collname <> 'C'
+    ORDER BY t.relname, a.attnum
+    """
+)
+
+
+def _key(name: str) -> Any:
+    return func.hashtextextended(literal(f"potato {name} ") + func.current_schema(), 0)
+
+
+def _address(url: str) -> URL:
+    try:
+        found = make_url(url)
+    except (ArgumentError, ValueError):
+        raise StoreUnsuitable.address() from None
+    if found.drivername not in NAMES:
+        raise StoreUnsuitable.address()
+    return found.set(drivername="postgresql+psycopg")
+
+
+def _arguments(url: URL) -> dict[str, Any]:
+    return {name: value for name, value in CONNECT.items() if name not in url.query}
+
+
+def _connected(raw: Any, _record: Any) -> None:
+    from potato.store.postgresql_text import WithoutNul
+
+    raw.adapters.register_dumper(str, WithoutNul)
+
+
+def _begun(connection: Connection) -> None:
+    if connection.get_execution_options().get("potato_write", False):
+        connection.execute(select(func.pg_advisory_xact_lock(_key(_WRITE_LOCK))))
+
+
+def _check(connection: Connection, where: str) -> None:
+    def ask(question: str) -> Any:
+        return connection.exec_driver_sql(question).scalar()
+
+    if int(ask("SHOW server_version_num")) < OLDEST * 10_000:
+        raise StoreUnsuitable.version(where, ask("SHOW server_version"))
+    if ask("SHOW server_encoding") != "UTF8":
+        raise StoreUnsuitable.encoding(where, ask("SHOW server_encoding"))
+    schema = ask("SELECT current_schema()")
+    if schema is None:
+        raise StoreUnsuitable.schema(where, ask("SHOW search_path"))
+    if not ask("SELECT has_schema_privilege(current_schema(), 'CREATE')"):
+        raise StoreUnsuitable.rights(where, ask("SELECT current_user"), schema)
+
+
+def _reason(error: DBAPIError) -> str:
+    """What the driver says, in one line: the last, since it tries each address of a host in turn."""
+    lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
+    said = next((line for line in lines if "FATAL:" in line), lines[0] if lines else type(error.orig).__name__)
+    return said.rsplit("FATAL:", 1)[-1].rsplit("failed: ", 1)[-1].strip()[:300]

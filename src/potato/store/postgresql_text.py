@@ -1,0 +1,15 @@
+"""Texts on their way to PostgreSQL, which keeps every character but NUL."""
+
+from __future__ import annotations
+
+from psycopg.types.string import StrDumperUnknown
+
+NUL, INSTEAD = "\x00", "\ufffd"
+
+
+class WithoutNul(StrDumperUnknown):
+    """Writes the replacement character for each NUL: texts keep their length, so places in them stay right."""
+
+    def dump(self, obj: str) -> bytes:
+        """The text's bytes."""
+        return (obj.replace(NUL, INSTEAD) if NUL in obj else obj).encode("utf-8")
