@@ -9,10 +9,12 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Text, cast, select
+
 from potato.items.loading import load_items
 from potato.project import Project
 from potato.project.models import ProjectFile
-from potato.store import Connection, Database, annotations, assignments, users
+from potato.store import Connection, Database, annotations, assignments, tables, users
 from potato.store.rules import Rules
 
 NOW = datetime(2026, 11, 29, 14, 15, tzinfo=timezone.utc)
@@ -108,6 +110,10 @@ class Small:
         with self.database.read() as conn:
             return assignments.progress(conn, user)
 
+    def write(self, function: Any, *args: Any) -> Any:
+        with self.database.write() as conn:
+            return function(conn, *args)
+
     def read(self, function: Any, *args: Any) -> Any:
         with self.database.read() as conn:
             return function(conn, *args)
@@ -124,5 +130,7 @@ def small(folder: Path, items: int = 3, **config: Any) -> Iterator[Small]:
 
 
 def history(conn: Connection) -> list[Any]:
-    """Everything that was ever written, in order."""
-    return list(conn.exec_driver_sql("SELECT item, user, scheme, value, source FROM annotation_history ORDER BY seq"))
+    """Everything that was ever written, in order; answers as JSON."""
+    wrote = tables.annotation_history.c
+    columns = (wrote.item, wrote.user, wrote.scheme, cast(wrote.value, Text), wrote.source)
+    return list(conn.execute(select(*columns).order_by(wrote.seq)))

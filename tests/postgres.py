@@ -161,6 +161,20 @@ def forget(server: Postgres, folder: Path) -> None:
     server.admin(f"DELETE FROM projects WHERE {below}", DATABASE)
 
 
+def rows_below(address: str, folder: Path) -> dict[str, list[Any]]:
+    """Every row of the projects that lie below `folder`, by table."""
+    import psycopg
+
+    found: dict[str, list[Any]] = {}
+    with psycopg.connect(address) as conn:
+        for (schema,) in conn.execute("SELECT schema FROM projects WHERE starts_with(folder, %s)", [f"{folder}"]):
+            names = conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY 1", [schema])
+            for (name,) in names.fetchall():
+                rows = conn.execute(f'SELECT t.*, CAST(t AS text) FROM "{schema}"."{name}" AS t')
+                found.setdefault(name, []).extend(sorted(rows.fetchall(), key=lambda row: row[-1]))
+    return found
+
+
 def _account() -> pwd.struct_passwd:
     """Who runs the server when root may not: the package's own account, or nobody."""
     names = {account.pw_name for account in pwd.getpwall()}

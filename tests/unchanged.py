@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import postgres
+from conftest import ON_POSTGRES
+
 
 def snapshot(folder: Path, seen: bool = True) -> dict[str, Any]:
-    """Every row of the store and the bytes of every other file below `folder`. Without `seen`, when agents were last
-    heard is left out: it changes by itself."""
+    """Every row of the store, wherever that is, and the bytes of every other file below `folder`.
+
+    Without `seen`, when agents were last heard is left out: it changes by itself.
+    """
     found: dict[str, Any] = {}
+    if ON_POSTGRES:
+        for name, rows in postgres.rows_below(os.environ["POTATO_TEST_POSTGRES"], folder).items():
+            found[name] = [row[:3] for row in rows] if name == "agent_tokens" and not seen else rows
     for path in sorted(folder.rglob("*")):
         if path.name == "potato.db":
             found.update(_rows(path, seen))

@@ -128,6 +128,7 @@ def test_the_metrics_token_opens_nothing_else(client: TestClient) -> None:
         assert client.get("/admin/training/api/runs", headers=headers).status_code == 401
 
 
+@pytest.mark.sqlite("it reads SQLite's plans")
 def test_a_scrape_reads_nothing_that_grows_with_the_items(client: TestClient) -> None:
     site = client.app.state.site  # type: ignore[attr-defined]
     asked: list[str] = []

@@ -124,7 +124,7 @@ def test_a_save_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
         ann = project.user("ann")
         writer = Writer(project.database)
         writer.start()
-        with pytest.raises(Exception, match="FOREIGN KEY"):
+        with pytest.raises(Exception, match=r"(?i)foreign key"):
             writer.call(
                 lambda conn: annotations.save(conn, Save(ann, 99, {"sentiment": "positive"}, NOW), project.rules)
             )

@@ -235,7 +235,7 @@ def test_whatever_happens_the_counts_are_right_and_nothing_is_lost(
 
 def check_counts(project: Small, people: list[int], target: int) -> None:
     with project.database.read() as conn:
-        rows = conn.exec_driver_sql("SELECT item, user, state FROM assignments").all()
+        rows = conn.exec_driver_sql('SELECT item, "user", state FROM assignments').all()
         wanted = dict(conn.exec_driver_sql("SELECT item, taken FROM wanted").all())
     taken = Counter(item for item, _, state in rows if state in ("open", "done"))
     assert wanted == {item: taken[item] for item in range(1, 5) if taken[item] < target}

@@ -39,6 +39,7 @@ def plan(project: Small, statement: str, parameters: Any) -> list[str]:
         return [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
 
 
+@pytest.mark.sqlite("it reads SQLite's plans")
 @pytest.mark.parametrize("strategy", ["ordered", "random", "least-annotated", "uncertainty"])
 def test_no_statement_of_an_annotators_request_reads_a_whole_table(tmp_path: Path, strategy: str) -> None:
     """annotation 67"""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from makers import make_project
 from potato.store import Database, runs
 from potato.store.runs import FINISHED, TRANSITIONS, NotAllowed, Run, State, UnknownRun
 
@@ -15,7 +16,7 @@ AT = "2026-11-29T14:15:00.000Z"
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    database = Database(f"sqlite:///{tmp_path / 'x.db'}")
+    database = Database(make_project(tmp_path).database_url)
     database.migrate()
     return database
 

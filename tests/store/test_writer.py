@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from makers import make_project
 from potato.store import Database, Writer, facts
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     """An empty store."""
-    database = Database(f"sqlite:///{tmp_path / 'potato.db'}")
+    database = Database(make_project(tmp_path).database_url)
     database.migrate()
     return database
 

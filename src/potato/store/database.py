@@ -10,6 +10,7 @@ from typing import Any
 from alembic import command
 from alembic.config import Config
 from alembic.script.revision import ResolutionError
+from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
@@ -61,8 +62,10 @@ class Database:
         try:
             with self._told():
                 command.upgrade(config, revision)
-        except ResolutionError as error:  # a revision that this version does not have
-            raise StoreUnsuitable.newer(self.place) from error
+        except CommandError as error:
+            if isinstance(error.__cause__, ResolutionError):  # a revision that this version does not have
+                raise StoreUnsuitable.newer(self.place) from error
+            raise
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:

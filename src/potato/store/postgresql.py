@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, literal, select, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, PendingRollbackError
 from sqlalchemy.pool import NullPool
 
 from potato.store.tables import metadata
@@ -35,7 +35,8 @@ CONNECT = {
 _READS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _WRITES = {"isolation_level": "READ COMMITTED", "potato_write": True}
 _WRITE_LOCK = "write"
-_PROBLEMS = (OperationalError, InterfaceError)
+_PROBLEMS = (OperationalError, InterfaceError, PendingRollbackError)
+"""The last is raised for a transaction that goes on although its connection has broken off."""
 
 
 def is_postgresql(url: str) -> bool:
@@ -112,7 +113,7 @@ def check(connections: Engine) -> None:
 def place(url: URL) -> str:
     """The database as sentences name it: without user and password."""
     host = url.host or url.query.get("host") or "this machine"
-    return f"{url.database or url.username} at {host}{f':{url.port}' if url.port else ''}"
+    return f"{url.database or url.query.get('dbname', '')} at {host}{f':{url.port}' if url.port else ''}"
 
 
 def sort_by_code_points(connection: Connection) -> None:
@@ -152,7 +153,7 @@ def _address(url: str) -> URL:
         found = make_url(url)
     except (ArgumentError, ValueError):
         raise StoreUnsuitable.address() from None
-    if found.drivername not in NAMES:
+    if found.drivername not in NAMES or not (found.database or found.query):
         raise StoreUnsuitable.address()
     return found.set(drivername="postgresql+psycopg")
 

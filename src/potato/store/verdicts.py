@@ -189,7 +189,7 @@ def standing(conn: Connection, run_id: str, scheme: str, item: int) -> Kept | No
 def queue(conn: Connection, run_id: str, scheme: str, limit: int, after: int | None = None) -> list[Waiting]:
     """Pre-labels of a live run that wait for a verdict, the least confident first, one without confidence before all;
     past the item `after`, where it is given. Items that somebody has answered meanwhile wait for none."""
-    query = _unreviewed(run_id, scheme).order_by(_p.confidence, _p.item)
+    query = _unreviewed(run_id, scheme).order_by(_p.confidence.nulls_first(), _p.item)
     if after is not None:
         query = query.where(_past(conn, run_id, scheme, after))
     refused = said_.rejected(conn, scheme)

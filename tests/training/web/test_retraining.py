@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 import training_scenes as scenes
 from potato.project import Project
-from potato.store import Database, retraining, runs
+from potato.store import Database, facts, retraining, runs
 from potato.store.clock import to_text
 from potato.store.retraining import Decision
 
@@ -51,10 +51,7 @@ def test_what_is_waited_for_is_told_by_the_page_and_the_api(client: TestClient, 
 def test_a_refused_attempt_is_told(client: TestClient, database: Database) -> None:
     with database.write() as connection:
         runs.add(connection, scenes.succeeded(5))
-        connection.exec_driver_sql(
-            "INSERT INTO facts (name, value) VALUES (?, ?)",
-            (retraining.REFUSAL, '{"upto": 9, "reason": "Not enough labels to train"}'),
-        )
+        facts.put(connection, retraining.REFUSAL, {"upto": 9, "reason": "Not enough labels to train"})
     assert client.get(f"{API}/retraining").json()["refused"] == "Not enough labels to train"
     assert (
         "The last attempt started no run. Not enough labels to train."
