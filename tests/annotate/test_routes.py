@@ -134,7 +134,6 @@ def test_media_comes_from_the_projects_folder_alone(tmp_path: Path) -> None:
     images = ["cat.png", "../secret.png", "missing.png", "https://example.org/dog.png"]
     rows = [{"id": name, "text": name, "image": name} for name in images]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    (folder / "annotation_output" / "potato.db").unlink()
     project = _with_images(project)
     with scenes.served(project) as client:
         scenes.sign_in(client)
@@ -152,6 +151,7 @@ def test_media_comes_from_the_projects_folder_alone(tmp_path: Path) -> None:
 def _with_images(project: scenes.Project) -> scenes.Project:
     settings = project.config.model_dump(mode="json") | {
         "item_properties": {"image_key": "image"},
+        "output_annotation_dir": "with_images",
         "admin_api_key": "k",
     }
     made = scenes.Project(project.file, scenes.ProjectFile.model_validate(settings))

@@ -32,7 +32,7 @@ def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[st
 def export(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
     """Write the labels to `path` in `format`; the manifest. What exports that were broken off have left is removed."""
     path = Path(args["path"])
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     for old in path.parent.iterdir():
         if time.time() - old.stat().st_mtime > _STALE_S:
             old.unlink(missing_ok=True)
