@@ -14,12 +14,13 @@ import pytest
 
 from lab import Lab, finished, use_fakes
 from potato.backup import restore, save
-from potato.backup.layout import MANIFEST, BadBackup, NotBackedUp
+from potato.backup.layout import MANIFEST, BadBackup
 from potato.backup.restoring import NotEmpty
 from potato.items.exporting import export_labels
 from potato.project import Project
 from potato.project.loading import load_or_raise
 from potato.store import Database
+from potato.store.snapshot import NoStore
 from potato.training.runs.request import RunRequest
 
 
@@ -46,6 +47,9 @@ def test_it_brings_back_labels_runs_and_models(lab: Lab, tmp_path: Path, monkeyp
     use_fakes(monkeypatch)
     with lab.supervisor() as supervisor:
         run = finished(supervisor, supervisor.submit(RunRequest("fake", ["sentiment"])).run_id)
+        written = {
+            str(path.relative_to(lab.project.runs_dir)) for path in lab.project.runs_dir.rglob("*")
+        }  # some more may come, once the run has ended
         saved = save(lab.project, tmp_path / "b.tar.gz")  # while it is served
     restored = restore(tmp_path / "b.tar.gz", tmp_path / "new")
     project = load_or_raise(restored.file)
@@ -53,10 +57,15 @@ def test_it_brings_back_labels_runs_and_models(lab: Lab, tmp_path: Path, monkeyp
     assert (saved.items, saved.annotations, saved.runs, saved.outside) == (60, 60, 1, [])
     assert labels(project) == labels(lab.project)
     assert {path.name for path in (tmp_path / "new").iterdir()} >= {"config.yaml", "items.jsonl", "how.md"}
-    copied = project.runs_dir / run.run_id
-    for path in (lab.project.runs_dir / run.run_id).rglob("*"):
-        if path.is_file():
-            assert (copied / path.relative_to(lab.project.runs_dir / run.run_id)).read_bytes() == path.read_bytes()
+    kept, copied = files(lab.project.runs_dir), files(project.runs_dir)
+    both = written & kept.keys()
+    assert f"{run.run_id}/artifacts/1-sentiment/model.txt" in both
+    assert {name: copied[name] for name in both} == {name: kept[name] for name in both}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What the files below the folder hold."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_it_is_of_one_instant_while_labels_are_saved(lab: Lab, tmp_path: Path) -> None:
@@ -178,8 +187,14 @@ def test_files_that_lie_elsewhere_are_named(lab: Lab, tmp_path: Path) -> None:
     assert save(lab.project, tmp_path / "b.tar.gz").outside == [elsewhere]
 
 
-def test_a_store_that_is_no_file_is_refused(lab: Lab, tmp_path: Path) -> None:
-    lab.write({**lab.config, "database_url": "postgresql://127.0.0.1:1/x"})
-    with pytest.raises(NotBackedUp, match="PostgreSQL"):
+def test_a_project_that_was_never_started_has_nothing_to_back_up(lab: Lab, tmp_path: Path) -> None:
+    lab.write({**lab.config, "output_annotation_dir": "another"})
+    with pytest.raises(NoStore, match="there is no store in"):
         save(lab.project, tmp_path / "b.tar.gz")
-    assert not list(tmp_path.glob("b.tar.gz*"))
+    assert not list(tmp_path.glob("*b.tar.gz*"))
+
+
+def test_only_the_owner_can_read_the_admin_key_in_a_backup(lab: Lab, tmp_path: Path) -> None:
+    save(lab.project, tmp_path / "b.tar.gz")
+    restored = restore(tmp_path / "b.tar.gz", tmp_path / "new")
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "b.tar.gz", restored.file)] == [0o600, 0o600]

@@ -23,13 +23,6 @@ class BadBackup(PotatoError):
     status = 422
 
 
-class NotBackedUp(PotatoError):
-    """This project cannot be backed up in this way. Nothing was written."""
-
-    code = "not_backed_up"
-    status = 409
-
-
 @dataclass(frozen=True)
 class Member:
     """A file in the backup."""

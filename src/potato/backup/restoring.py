@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,8 +15,15 @@ from typing import IO, Any
 
 from potato.backup.layout import FILES, FORMAT, MANIFEST, PROJECT_FILE, RUNS, STORE, BadBackup, Member
 from potato.errors import PotatoError
+from potato.project import Project
+from potato.project.changing import set_database_url
 from potato.project.loading import load_or_raise
 from potato.store import snapshot
+from potato.store.postgresql import is_postgresql
+from potato.store.unreachable import StoreUnsuitable
+
+SQLITE = "sqlite"
+"""In place of a database's address: the store is a file."""
 
 _PIECE = 1 << 20
 
@@ -29,18 +37,21 @@ class NotEmpty(PotatoError):
 
 @dataclass(frozen=True)
 class Restored:
-    """What came back."""
+    """What came back. In `changed_texts` something was replaced that the database cannot keep: NUL characters."""
 
     file: Path
     items: int
     annotations: int
     runs: int
+    changed_texts: int
 
 
-def restore(backup: Path, folder: Path) -> Restored:
+def restore(backup: Path, folder: Path, database_url: str | None = None) -> Restored:
     """Bring a project back into `folder`, which is empty or made. Everything is checked before any of it counts.
 
-    Raises `NotEmpty`, or `BadBackup` for a file that is none, is cut short or was changed; then `folder` is as it was.
+    The store goes where the project file says, or, with `database_url`, to that PostgreSQL database, or into a file
+    for `SQLITE`; the project file then says so. Raises `NotEmpty`, `BadBackup` for a file that is none, is cut short
+    or was changed, and what `store.transfer.loaded` raises; then `folder` and the database are as they were.
     """
     if folder.exists() and any(folder.iterdir()):
         raise NotEmpty(f"{folder} is not empty", hint="restore into a new folder")
@@ -49,11 +60,13 @@ def restore(backup: Path, folder: Path) -> Restored:
     try:
         _unpack(backup, unpacked)
         contents = _checked(unpacked / STORE)
-        _look_for_another(unpacked)
-        _settle(unpacked, folder)
+        if database_url is not None:
+            set_database_url(unpacked / PROJECT_FILE, None if database_url == SQLITE else database_url)
+        _look_for_another(load_or_raise(unpacked / PROJECT_FILE))
+        changed = _settle(unpacked, folder)
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
-    return Restored(folder / PROJECT_FILE, contents.items, contents.annotations, len(contents.finished_runs))
+    return Restored(folder / PROJECT_FILE, contents.items, contents.annotations, len(contents.finished_runs), changed)
 
 
 def _unpack(backup: Path, target: Path) -> None:
@@ -115,28 +128,71 @@ def _checked(store: Path) -> snapshot.Contents:
         return snapshot.look(store)
     except snapshot.DamagedStore as error:
         raise BadBackup(f"the store in the backup cannot be used: {error.message}") from error
+    except StoreUnsuitable as error:
+        raise BadBackup(
+            "the store in the backup was made by a newer version of Potato", hint="Restore it with that version."
+        ) from error
 
 
-def _look_for_another(unpacked: Path) -> None:
+def _look_for_another(project: Project) -> None:
     """A project whose output folder has a place of its own must not meet what is there."""
-    store = load_or_raise(unpacked / PROJECT_FILE).output_dir / "potato.db"
-    if store.exists():
-        raise NotEmpty(f"{store} is there already", hint="the project file names that folder; move it away first")
+    for path in (_store_file(project), project.runs_dir):
+        if path is not None and path.exists():
+            raise NotEmpty(f"{path} is there already", hint="the project file names that folder; move it away first")
 
 
-def _settle(unpacked: Path, folder: Path) -> None:
-    """Put everything where the project file says; the store comes last."""
+def _store_file(project: Project) -> Path | None:
+    """The file that the store is; None for a database."""
+    if is_postgresql(project.database_url):
+        return None
+    return project.task_dir / project.database_url.removeprefix("sqlite:///")
+
+
+def _settle(unpacked: Path, folder: Path) -> int:
+    """Put everything where the project file says; the store counts last. Where that fails, all of it goes again."""
+    made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    if (unpacked / FILES).exists():
-        shutil.copytree(unpacked / FILES, folder, dirs_exist_ok=True)
-    shutil.copyfile(unpacked / PROJECT_FILE, folder / PROJECT_FILE)
-    project = load_or_raise(folder / PROJECT_FILE)
+    with contextlib.ExitStack() as failed:
+        failed.callback(_clear, folder, itself=made)
+        project = _place_project_file(unpacked, folder)
+        failed.callback(shutil.rmtree, project.runs_dir, ignore_errors=True)
+        with _placed_store(unpacked / STORE, project) as changes:
+            if (unpacked / FILES).exists():
+                shutil.copytree(unpacked / FILES, folder, dirs_exist_ok=True)
+            if (unpacked / RUNS).exists():
+                shutil.copytree(unpacked / RUNS, project.runs_dir, dirs_exist_ok=True)
+        failed.pop_all()
+    return changes.texts
+
+
+def _clear(folder: Path, *, itself: bool) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    if itself:
+        folder.rmdir()
+
+
+def _place_project_file(unpacked: Path, folder: Path) -> Project:
+    file = folder / PROJECT_FILE
+    shutil.copyfile(unpacked / PROJECT_FILE, file)
+    file.chmod(0o600)  # the admin key is in it
+    return load_or_raise(file)
+
+
+@contextlib.contextmanager
+def _placed_store(store: Path, project: Project) -> Iterator[snapshot.Changes]:
+    """Have the store where the project has it once the block ends; not at all where it raises."""
     project.output_dir.mkdir(parents=True, exist_ok=True)
-    if (unpacked / RUNS).exists():
-        shutil.copytree(unpacked / RUNS, project.runs_dir, dirs_exist_ok=True)
-    store = project.output_dir / "potato.db"
-    part = store.with_name("potato.db.part")
-    shutil.copyfile(unpacked / STORE, part)
-    with part.open("rb") as copied:
-        os.fsync(copied.fileno())
-    part.replace(store)
+    target = _store_file(project)
+    with contextlib.nullcontext(snapshot.Changes()) if target else snapshot.loaded(store, project.database_url) as done:
+        yield done
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(target.name + ".part")
+        shutil.copyfile(store, part)
+        with part.open("rb") as copied:
+            os.fsync(copied.fileno())
+        part.replace(target)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from potato import __version__
-from potato.backup.layout import FILES, FORMAT, MANIFEST, PROJECT_FILE, RUNS, STORE, Member, NotBackedUp
+from potato.backup.layout import FILES, FORMAT, MANIFEST, PROJECT_FILE, RUNS, STORE, Member
 from potato.project import Project
 from potato.store import snapshot
 from potato.store.clock import to_text, utc_now
@@ -35,18 +35,14 @@ def save(project: Project, target: Path) -> Saved:
     """Write a backup of `project` to `target`, whole or not at all; an older file there is replaced.
 
     It holds the store as it is at one instant, the finished runs with their models, the project file, and the files
-    in the project's folder that it names. Raises `NotBackedUp` for a store that is not a file.
+    in the project's folder that it names. Raises `NoStore` before the first start.
     """
-    if not snapshot.is_file(project.database_url):
-        raise NotBackedUp(
-            "the project keeps its labels in PostgreSQL, which has its own way of backing up",
-            hint="use pg_dump for the database, and copy output_annotation_dir",
-        )
     part = target.with_name(target.name + ".part")
     try:
         with tempfile.TemporaryDirectory(dir=target.absolute().parent) as folder:
             copied = snapshot.copy(project.database_url, Path(folder) / "potato.db")
-            with part.open("wb") as raw:
+            part.unlink(missing_ok=True)
+            with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as raw:  # noqa: PTH123 - by mode
                 saved = _write(project, copied, raw, Path(folder) / "potato.db")
                 raw.flush()
                 os.fsync(raw.fileno())
@@ -63,7 +59,11 @@ def _write(project: Project, copied: snapshot.Contents, raw: IO[bytes], store: P
         members.append(_add(archive, project.file, PROJECT_FILE))
         members.append(_add(archive, store, STORE))
         members += [_add(archive, path, name) for path, name in inside]
-        members += [_add(archive, path, name) for path, name in _run_files(project, copied.finished_runs)]
+        members += [
+            member
+            for path, name in _run_files(project, copied.finished_runs)
+            if (member := _add_if_there(archive, path, name)) is not None
+        ]
         manifest = {
             "format": FORMAT,
             "version": __version__,
@@ -115,6 +115,14 @@ class _Hashing:
         data = self._file.read(size)
         self.digest.update(data)
         return data
+
+
+def _add_if_there(archive: tarfile.TarFile, path: Path, name: str) -> Member | None:
+    """As `_add`; None for a file that the server has removed since it was listed."""
+    try:
+        return _add(archive, path, name)
+    except FileNotFoundError:
+        return None
 
 
 def _add(archive: tarfile.TarFile, path: Path, name: str) -> Member:

@@ -32,10 +32,22 @@ def register(app: typer.Typer) -> None:
     def restore(
         backup: Annotated[Path, typer.Argument(help="What `potato backup` wrote.", show_default=False)],
         folder: Annotated[Path, typer.Argument(help="An empty or a new folder.", show_default=False)],
+        database_url: Annotated[
+            str | None,
+            typer.Option(
+                help="Where the labels go, if not where the project file says: an empty PostgreSQL database's address, "
+                "or 'sqlite' for a file. The restored project file then says so.",
+            ),
+        ] = None,
     ) -> None:
         """Bring a project back from a backup, into a folder of its own."""
         from potato.backup import restore as bring_back
 
-        restored = bring_back(backup, folder)
+        restored = bring_back(backup, folder, database_url)
         typer.echo(f"Restored {restored.items:,} items, {restored.annotations:,} answers, {restored.runs:,} runs.")
+        if restored.changed_texts:
+            typer.echo(
+                f"{restored.changed_texts:,} texts had NUL characters, which PostgreSQL does not keep; "
+                "U+FFFD stands in their place."
+            )
         typer.echo(f"Next: potato start {restored.file}")

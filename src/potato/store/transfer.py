@@ -1,0 +1,191 @@
+"""A whole store from PostgreSQL into a SQLite file, and from such a file into PostgreSQL.
+
+Values travel as the databases keep them, not as Python reads them: of JSON its text. Rows stream, so memory stays flat.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, Text, cast, column, func, inspect, literal_column, select, table
+from sqlalchemy.sql.sqltypes import JSON, LargeBinary, String
+
+from potato.errors import PotatoError
+from potato.store import postgresql
+from potato.store.database import Database
+from potato.store.snapshot import Changes, NoStore
+from potato.store.tables import metadata
+from potato.store.unreachable import StoreUnreachable, StoreUnsuitable
+
+_PIECE = 2000
+_VERSION = "alembic_version"
+_NUL, _INSTEAD = "\x00", "\ufffd"
+"""As `postgresql_text` has it for everything else that is written."""
+
+
+class NotTaken(PotatoError):
+    """A database refuses what the other one holds. Nothing was written."""
+
+    code = "not_taken"
+    status = 422
+
+    def __init__(self, name: str, place: str, reason: str) -> None:
+        super().__init__(
+            f"{place} does not take a row of the table {name}: {reason}",
+            hint="Nothing was written. Mend that row first.",
+        )
+
+
+class StoreFilled(PotatoError):
+    """The database that a store should go into has one. Nothing was written."""
+
+    code = "store_filled"
+    status = 409
+
+    def __init__(self, place: str, name: str) -> None:
+        super().__init__(
+            f"the database {place} holds a project already (its table {name} has rows)",
+            hint="Name an empty database, or an empty schema of this one, with --database-url.",
+        )
+
+
+def fetch(url: str, target: Path) -> None:
+    """Copy the store in the PostgreSQL database at `url` to the SQLite file `target`, as it is at one instant.
+
+    The file gets the tables of the version that the database has. Raises `NoStore`, or `StoreUnsuitable` where that
+    version is newer than this program.
+    """
+    source, made = Database(url), Database(f"sqlite:///{target}")
+    try:
+        postgresql.check(source.engine)
+        with source.read() as reading:
+            _make_tables(made, _revision(reading, source.place), source.place)
+            with contextlib.closing(sqlite3.connect(target)) as writing:
+                writing.execute("PRAGMA synchronous = OFF")  # the archive that it goes into is made durable
+                for name in _tables(writing):
+                    _fetch_table(reading, writing, name)
+                writing.commit()
+    finally:
+        made.close()
+        source.close()
+
+
+def _make_tables(made: Database, revision: str, place: str) -> None:
+    try:
+        made.migrate(revision)
+    except StoreUnsuitable as unsuitable:  # it names the file, which nobody has heard of
+        raise StoreUnsuitable.newer(place) from unsuitable
+
+
+def _revision(conn: Connection, place: str) -> str:
+    if not inspect(conn).has_table(_VERSION):
+        raise NoStore(place)
+    found = conn.execute(select(literal_column("version_num")).select_from(table(_VERSION))).scalar()
+    if found is None:
+        raise NoStore(place)
+    return str(found)
+
+
+def _tables(store: sqlite3.Connection) -> list[str]:
+    named = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name != ? ORDER BY name"
+    )
+    return [name for (name,) in store.execute(named, (_VERSION,))]
+
+
+def _fetch_table(reading: Connection, writing: sqlite3.Connection, name: str) -> None:
+    columns = inspect(reading).get_columns(name)
+    kept = [_as_kept(found["name"], found["type"]) for found in columns]
+    rows = reading.execute(select(*kept).select_from(table(name)), execution_options={"yield_per": _PIECE})
+    names = ", ".join(f'"{found["name"]}"' for found in columns)
+    insert = f'INSERT INTO "{name}" ({names}) VALUES ({", ".join("?" * len(columns))})'  # noqa: S608 - our own names
+    try:
+        for piece in rows.partitions():
+            writing.executemany(insert, [tuple(row) for row in piece])
+    except sqlite3.Error as error:
+        raise NotTaken(name, "SQLite", str(error)) from error
+
+
+def _as_kept(name: str, kind: Any) -> Any:
+    if isinstance(kind, JSON):
+        return cast(column(name), Text)
+    return column(name, LargeBinary()) if isinstance(kind, LargeBinary) else column(name)
+
+
+@contextlib.contextmanager
+def loaded(store: Path, url: str) -> Iterator[Changes]:
+    """Load the SQLite file `store`, which has this version's tables, into the empty PostgreSQL database at `url`.
+
+    All of it is one transaction, which is committed when the block ends, and undone when it raises. Raises
+    `StoreFilled`, `NotTaken`, and the leaves of `store.unreachable`.
+    """
+    target, changes = Database(url), Changes()
+    try:
+        target.migrate()
+        with target.write() as writing, contextlib.closing(sqlite3.connect(store)) as reading:
+            refuse_filled(writing, target.place)
+            for each in metadata.sorted_tables:
+                _load_table(reading, writing, each, target.place, changes)
+                _go_on_counting(writing, each)
+            yield changes
+        target.gather_statistics()
+    finally:
+        target.close()
+
+
+def refuse_filled(conn: Connection, place: str) -> None:
+    """Raise `StoreFilled` where any of the store's tables has a row."""
+    for each in metadata.sorted_tables:
+        if conn.execute(select(literal_column("1")).select_from(each).limit(1)).first() is not None:
+            raise StoreFilled(place, each.name)
+
+
+def _load_table(reading: sqlite3.Connection, writing: Connection, into: Table, place: str, changes: Changes) -> None:
+    names = ", ".join(f'"{each.name}"' for each in into.columns)
+    rows = reading.execute(f'SELECT {names} FROM "{into.name}"')  # noqa: S608 - our own names
+    raw: Any = writing.connection.driver_connection
+    statement = f'COPY "{into.name}" ({names}) FROM STDIN'
+    with _refusals_told(into.name, place), raw.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(_taken(into, row, changes))
+
+
+@contextlib.contextmanager
+def _refusals_told(name: str, place: str) -> Iterator[None]:
+    import psycopg
+
+    try:
+        yield
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise StoreUnreachable from error
+    except psycopg.Error as error:
+        reason = error.diag.message_primary or str(error)
+        where = (error.diag.context or "").partition("\n")[0]
+        raise NotTaken(name, f"the database {place}", f"{reason} ({where:.120})" if where else reason) from error
+
+
+def _taken(into: Table, row: Sequence[Any], changes: Changes) -> list[Any]:
+    """The row as PostgreSQL takes it. SQLite keeps JSON that is a number as one."""
+    values = []
+    for value, each in zip(row, into.columns, strict=True):
+        if isinstance(each.type, JSON) and isinstance(value, int | float):
+            value = json.dumps(value)
+        elif isinstance(each.type, String) and isinstance(value, str) and _NUL in value:
+            value = value.replace(_NUL, _INSTEAD)
+            changes.texts += 1
+        values.append(value)
+    return values
+
+
+def _go_on_counting(writing: Connection, filled: Table) -> None:
+    """Let the numbers that the database gives go on after the greatest one."""
+    counted = filled.autoincrement_column
+    if counted is not None:
+        sequence = func.pg_get_serial_sequence(f'"{filled.name}"', counted.name)
+        greatest = select(func.setval(sequence, func.max(counted))).select_from(filled)
+        writing.execute(greatest.having(func.max(counted).is_not(None)))
