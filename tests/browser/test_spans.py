@@ -309,3 +309,21 @@ def test_the_page_of_spans_meets_wcag_and_never_scrolls_sideways(live: Any, tabs
         press(tab, "Escape", "?")
         tab.get_by_text("choose words of the text by keys").wait_for()
         browsing.check_access(tab, f"keys, {width}")
+
+
+def test_a_long_text_is_marked_whole_beside_long_suggestions(live: Any, tab: Any) -> None:
+    """More than browsers send of a request that outlives its page, and than a record of suggestions once might have."""
+    text = "word and \U0001f4a9 more " * 5000
+    half = len(text) // 2
+    training = {"writeback": {"schemas": ["who"]}}
+    project = scenes.project(live.folder, [text], annotation_schemes=[WHO], model_training=training)
+    suggest(project, {1: [(0, half, "person", text[:half]), (half, len(text) - 1, "person", text[half:-1])]})
+    live.open(project)
+    enter(tab, live)
+    press(tab, "m", "Home", "Shift+End", "2")
+    tab.locator("#save-state", has_text="Saved at").wait_for()
+    [marked] = [row[0] for row in live.rows(select(answers.c.value))]
+    assert marked == [{"start": 0, "end": len(text) - 1, "label": "place", "text": text[:-1]}]
+    quote = tab.locator(".span-row:not(.suggested) [data-quote]").text_content()
+    assert quote.endswith("\u2026") and text.startswith(quote[:-1])  # of all of it, a browser takes seconds to lay out
+    assert len(quote) < 600

@@ -17,6 +17,7 @@ from potato.store.annotations import save as save_answers
 from potato.store.assignments import Progress
 from potato.store.steps import UNDO
 from potato.web.auth import User
+from potato.web.protection import MAX_BODY
 from potato.web.site import Site
 
 MAX_ELAPSED_MS = 24 * 60 * 60 * 1000
@@ -35,7 +36,7 @@ class SaveBody(BaseModel):
     """Scheme → answer; null clears it."""
     elapsed_ms: int | None = Field(default=None, ge=0)
     """Time that the item was in view before this answer."""
-    shown: str | None = Field(default=None, max_length=100_000)
+    shown: str | None = Field(default=None, max_length=MAX_BODY)
     """The page's signed record of the suggestions that it showed."""
     undo: bool = False
     """Whether the answers are those from before the last step, which is taken back."""

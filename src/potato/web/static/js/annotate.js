@@ -25,6 +25,7 @@ const inView = stopwatch();
 let latest = null; // the question that was answered last: Delete clears it
 let handedOver = false;
 let going = false; // whether Enter was pressed and its answer is still on the way
+let popped = false; // whether the browser went back or forth in its history while an item was on the way
 
 // ---- Answers
 
@@ -148,7 +149,10 @@ function isHindered(hindered) {
 
 async function skip() {
   if (finished()) return;
-  const skipped = await reasonDialog($("skip"), "", (reason) => post(address("skip"), { annotator: drafts.annotator, reason }));
+  const skipped = await reasonDialog($("skip"), "", async (reason) => {
+    await drafts.send(); // an answer that came after the skip would take it back
+    return post(address("skip"), { annotator: drafts.annotator, reason });
+  });
   if (skipped) await load(address("next"));
 }
 
@@ -175,7 +179,10 @@ function showFlag(reason) {
 async function post(url, body) {
   const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
   let response = await fetch(url, options);
-  if (response.status === 401 && (await signIn())) response = await fetch(url, options);
+  if (response.status === 401 && (await signIn())) {
+    await drafts.send();
+    response = await fetch(url, options);
+  }
   return response;
 }
 
@@ -199,6 +206,10 @@ async function load(url, { push = true } = {}) {
 function show(page, url, push) {
   const before = work();
   const after = page.getElementById("work");
+  if (after && after.dataset.annotator !== drafts.annotator) { // somebody else has signed in, in another tab
+    handOver();
+    return;
+  }
   if (!after || "finished" in after.dataset || finished()) {
     leaveTo(url);
     return;
@@ -257,7 +268,7 @@ function showState(state) {
     waiting: () => "Not saved yet…",
     saving: () => "Saving…",
     saved: () => (state.at ? `Saved at ${new Date(state.at).toLocaleTimeString()}` : "Saved"),
-    unsaved: () => UNSAVED[state.why],
+    unsaved: () => UNSAVED[state.why](drafts.kept ? "Kept in this browser" : "Kept on this page alone, so leave it open"),
   }[state.kind]();
   if (line.textContent !== text) line.textContent = text;
   if (state.progress) showProgress(state.progress);
@@ -266,11 +277,11 @@ function showState(state) {
 }
 
 const UNSAVED = {
-  offline: "Not saved: no connection. Kept in this browser, sent again by itself.",
-  server: "Not saved: the server has trouble. Kept in this browser, sent again by itself.",
-  "signed-out": "Not saved: your session has ended. Kept in this browser until you sign in.",
-  refused: "Not saved: see above the questions.",
-  problem: "Not saved: see the question.",
+  offline: (kept) => `Not saved: no connection. ${kept}, sent again by itself.`,
+  server: (kept) => `Not saved: the server has trouble. ${kept}, sent again by itself.`,
+  "signed-out": (kept) => `Not saved: your session has ended. ${kept} until you sign in.`,
+  refused: () => "Not saved: see above the questions.",
+  problem: () => "Not saved: see the question.",
 };
 
 const hasProblem = () => !finished() && questionsOf(work()).some((question) => !question.hidden && problem(question));
@@ -285,7 +296,7 @@ function signIn() {
 
 /** Another annotator has signed in: begin their own page. What this one has not sent waits for them in this browser. */
 function handOver() {
-  handedOver = true;
+  handedOver = drafts.kept;
   location.assign(root);
 }
 
@@ -316,6 +327,13 @@ function setBusy(busy) {
   work().ariaBusy = String(busy);
   for (const button of document.querySelectorAll("button[data-action]")) button.disabled = busy;
   showUndo();
+  if (!busy && popped) showAddressed();
+}
+
+/** Show the item that the address names, as after the browser's own Back. */
+function showAddressed() {
+  popped = work().ariaBusy === "true";
+  if (!popped) load(location.href, { push: false });
 }
 
 function showUndo() {
@@ -383,7 +401,9 @@ $("keys-on").checked = keysOn();
 $("keys-on").addEventListener("change", (event) => switchKeys(event.target.checked));
 switchKeys(keysOn());
 
-addEventListener("popstate", () => load(location.href, { push: false }));
+addEventListener("popstate", showAddressed);
+// A page that the browser kept and shows again may be of somebody who has signed out, or older than what was sent since.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 addEventListener("beforeunload", (event) => {
   if ((drafts.waiting.length || hasProblem()) && !handedOver) event.preventDefault();
 });

@@ -2,6 +2,8 @@
 
 import { join, pick, redraw } from "./span-picking.js";
 
+const SHOWN = 500; // UTF-16 units of a mark's text in its line
+
 const shown = new WeakMap(); // question → its Spans
 
 export const spans = {
@@ -113,7 +115,7 @@ class Spans {
 
   #add(span) {
     const row = this.list.contains(document.activeElement);
-    this.#set(this.with([span]), `${span.text}: ${span.label}`);
+    this.#set(this.with([span]), `${cut(span.text)}: ${span.label}`);
     pick(null);
     if (row) this.#row(span)?.querySelector("[data-pick]").focus();
   }
@@ -121,14 +123,14 @@ class Spans {
   #change(span, label) {
     const changed = { ...span, label };
     this.chosen = changed;
-    this.#set(this.#ordered([...this.marked.filter((other) => !same(other, span)), changed]), `${span.text}: ${label}`);
+    this.#set(this.#ordered([...this.marked.filter((other) => !same(other, span)), changed]), `${cut(span.text)}: ${label}`);
     this.#row(changed)?.querySelector("[data-pick]").focus();
   }
 
   #remove(span) {
     const place = [...this.list.children].findIndex((row) => same(row.span, span));
     const inList = this.list.contains(document.activeElement);
-    this.#set(this.marked.filter((other) => !same(other, span)), `${span.text}: removed`);
+    this.#set(this.marked.filter((other) => !same(other, span)), `${cut(span.text)}: removed`);
     if (!inList) return;
     const next = this.list.children[Math.min(place, this.list.children.length - 1)]?.querySelector("button");
     (next ?? this.none).focus();
@@ -163,12 +165,12 @@ class Spans {
     row.span = span;
     row.classList.add(`hue-${this.#hue(span)}`);
     row.querySelector("[data-name]").textContent = span.label;
-    row.querySelector("[data-quote]").textContent = span.text;
+    row.querySelector("[data-quote]").textContent = cut(span.text);
     if (suggested) return row;
     const chosen = same(span, this.chosen);
     row.classList.toggle("chosen", chosen);
     row.querySelector("[data-pick]").ariaPressed = String(chosen);
-    row.querySelector("[data-remove]").ariaLabel = `Remove ${span.label}: ${span.text}`;
+    row.querySelector("[data-remove]").ariaLabel = `Remove ${span.label}: ${cut(span.text)}`;
     return row;
   }
 
@@ -208,3 +210,6 @@ class Spans {
 const same = (one, other) => other !== null && one !== null && one.start === other.start && one.end === other.end && one.label === other.label;
 
 const length = (span) => span.end - span.start;
+
+/** The beginning of a long text: a line shows no more of it, and a browser takes seconds to lay all of it out. */
+const cut = (text) => (text.length > SHOWN ? `${[...text.slice(0, SHOWN)].slice(0, -1).join("")}…` : text);

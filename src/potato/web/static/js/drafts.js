@@ -6,6 +6,7 @@
 const RETRY_MS = [1000, 2000, 4000, 8000, 15000];
 const ATTEMPT_MS = 20000;
 const PAUSE_MS = 800; // typing that pauses so long is sent
+const OUTLIVES_PAGE = 60000; // bytes; browsers refuse to keep a request of more than 64 KiB alive when its page goes
 
 export class Drafts {
   /**
@@ -19,6 +20,7 @@ export class Drafts {
     this.onState = onState;
     this.savedAt = null;
     this.retries = 0;
+    this.kept = true; // whether what waits is in this browser's storage; else it lives in the page, and leaving it warns
     this.queue = this.#stored();
     this.sending = null;
     addEventListener("online", () => this.send());
@@ -51,7 +53,7 @@ export class Drafts {
       last.undo &&= undo;
       this.#store(last);
     } else {
-      const order = `${Date.now()}`.padStart(15, "0");
+      const order = `${Math.max(Date.now(), last ? placeOf(last) + 1 : 0)}`.padStart(15, "0"); // a clock may be set back
       const draft = { key: `${this.prefix}${order}:${newId()}`, id: newId(), item, annotator: this.annotator, answers, elapsed_ms, shown, undo };
       this.queue.push(draft);
       this.#store(draft);
@@ -105,20 +107,21 @@ export class Drafts {
 
   async #post(draft) {
     const { id: request_id, annotator, answers, elapsed_ms, shown, undo } = draft;
+    const sent = new Blob([JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown, undo })]);
     let response;
     try {
       response = await fetch(this.address(draft.item), {
         method: "POST",
         headers: { "Content-Type": "application/json", Accept: "application/json" },
-        body: JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown, undo }),
-        keepalive: true,
+        body: sent,
+        keepalive: sent.size < OUTLIVES_PAGE,
         signal: AbortSignal.timeout(ATTEMPT_MS),
       });
     } catch {
       return { why: "offline" };
     }
     const body = await response.json().catch(() => null);
-    if (response.status === 401) return { why: "signed-out" };
+    if (response.status === 401 || body?.code === "other_annotator") return { why: "signed-out" };
     if (response.status >= 500 || response.status === 429 || body === null) return { why: "server" };
     if (response.ok) {
       this.savedAt = body.saved_at;
@@ -142,27 +145,36 @@ export class Drafts {
     this.timer = setTimeout(() => this.send(), wait);
   }
 
+  /** What another page of this browser kept. It may be sending it at this moment, so nothing more joins it. */
   #stored() {
     try {
       return Object.keys(localStorage)
         .filter((key) => key.startsWith(this.prefix))
         .sort()
-        .map((key) => ({ ...JSON.parse(localStorage.getItem(key)), key }))
+        .map((key) => ({ ...JSON.parse(localStorage.getItem(key)), key, attempted: true }))
         .filter((draft) => draft.annotator === this.annotator);
     } catch {
-      return []; // no storage in this browser: drafts live in the page, and leaving it warns
+      return []; // no storage in this browser
     }
   }
 
   #store(draft) {
-    try { localStorage.setItem(draft.key, JSON.stringify(draft)); } catch { /* as above */ }
+    try {
+      localStorage.setItem(draft.key, JSON.stringify(draft));
+      this.kept = true;
+    } catch {
+      this.kept = false; // no storage, or it is full
+    }
   }
 
   #remove(draft) {
     this.queue = this.queue.filter((each) => each !== draft);
-    try { localStorage.removeItem(draft.key); } catch { /* as above */ }
+    try { localStorage.removeItem(draft.key); } catch { /* there is none */ }
   }
 }
+
+/** Where a draft stands in the order in which they were made. */
+const placeOf = ({ key }) => Number(key.split(":").at(-2));
 
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));

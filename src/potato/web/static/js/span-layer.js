@@ -15,7 +15,9 @@ export function draw(text, marks) {
     text.boxes(mark).forEach((box, line) => drawn.push(...shapes(mark, lanes[number], box, corner, line === 0)));
   });
   layer.replaceChildren(...drawn);
-  for (const tag of layer.querySelectorAll(".mark-tag")) if (tag.scrollWidth > tag.clientWidth) tag.textContent = tag.dataset.short;
+  // All are measured before the first is changed: each change would have the browser lay the page out anew.
+  const narrow = [...layer.querySelectorAll(".mark-tag")].filter((tag) => tag.scrollWidth > tag.clientWidth);
+  for (const tag of narrow) tag.textContent = tag.dataset.short;
 }
 
 /** Draw what is picked, null for nothing. */
