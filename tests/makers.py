@@ -52,6 +52,12 @@ def make_project(folder: Path, **config: Any) -> Project:
     return Project(file, ProjectFile.model_validate(settings))
 
 
+def project_in(folder: Path) -> Project:
+    """The project that was made in `folder`."""
+    file = folder / "config.yaml"
+    return Project(file, ProjectFile.model_validate_json(file.read_bytes()))
+
+
 def write_rows(folder: Path, rows: Iterable[Any], name: str = "data.jsonl") -> Path:
     """`rows` as JSON lines."""
     path = folder / name

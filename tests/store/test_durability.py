@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import postgres
 from makers import NOW, Small, later, small, write_rows
 from potato.items.exporting import export_file
 from potato.items.importing import import_labels
@@ -21,22 +23,31 @@ from potato.store import Writer, annotations, assignments, users
 from potato.store.annotations import Save
 
 FAULTS = int(os.environ.get("POTATO_FAULTS") or (40 if os.environ.get("CI") == "true" else 10))
+FEW = int(os.environ.get("POTATO_FAULTS") or 6)
 
 SAVING = """
-import sys, threading
+import sys, threading, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 import pytest
-from makers import NOW, Small, make_project
+from makers import NOW, Small, project_in
 from potato.store import Database, Writer, annotations, users
 from potato.store.annotations import Save
+from potato.store.unreachable import StoreUnreachable
 
-project = make_project(Path(sys.argv[1]))
+project = project_in(Path(sys.argv[1]))
 database = Database(project.database_url)
 rules = Small(project, database).rules
 writer = Writer(database)
 writer.start()
 first, say = int(sys.argv[3]), threading.Lock()
+
+def save(order):
+    while True:
+        try:
+            return writer.call(lambda conn: annotations.save(conn, order, rules))
+        except StoreUnreachable:
+            time.sleep(0.05)  # as the page does
 
 def annotate(name):
     user = writer.call(lambda conn: users.ensure(conn, name, NOW))
@@ -44,7 +55,7 @@ def annotate(name):
         request = f"{name}-{n}"
         order = Save(user, n % 50 + 1, {"sentiment": "positive" if n % 2 else "negative"}, NOW, request_id=request)
         for _ in range(1 + n % 2):
-            writer.call(lambda conn: annotations.save(conn, order, rules))
+            save(order)
         with say:
             print(request, flush=True)
 
@@ -67,16 +78,45 @@ def test_kill_9_at_any_instant_loses_no_acknowledged_answer_and_doubles_none(tmp
     assert len(acknowledged) > FAULTS
 
 
-def killed_after(command: list[str], first: int, seconds: float) -> list[str]:
-    """Let it save for so long after its first acknowledgement, kill it, and give what it acknowledged."""
+@pytest.mark.timeout(180 + 30 * FEW)
+def test_neither_kill_9_nor_a_crash_of_postgresql_loses_an_acknowledged_answer(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    acknowledged: list[str] = []
+
+    def crash() -> None:
+        server.stop(signal.SIGQUIT)
+        server.start()
+
+    with (
+        postgres.start(settings=()) as server,
+        small(tmp_path, 50, annotations_per_item=3, database_url=server.url()) as project,
+    ):
+        command = [sys.executable, "-c", SAVING, str(tmp_path), str(Path(__file__).parents[1])]
+        for fault in range(FEW):
+            first = crash if fault % 2 else lambda: None
+            acknowledged += killed_after(command, fault * 100_000, chance.uniform(0.0, 0.15), first)
+            check_records(project, acknowledged)
+    assert len(acknowledged) > FEW
+
+
+def killed_after(
+    command: list[str], first: int, seconds: float, before: Callable[[], None] = lambda: None
+) -> list[str]:
+    """Let it save for so long after its first acknowledgement, kill it, and give what it acknowledged; `before` the
+    kill, something else may befall it."""
     child = subprocess.Popen([*command, str(first)], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     lines = [child.stdout.readline()]
     assert lines[0]
-    timer = threading.Timer(seconds, child.send_signal, (signal.SIGKILL,))
-    timer.start()
-    lines += child.stdout.readlines()
+    reading = threading.Thread(target=lambda: lines.extend(child.stdout))
+    reading.start()
+    reading.join(seconds)
+    try:
+        before()
+    finally:
+        child.kill()
     child.wait()
+    reading.join()
     child.stdout.close()
     return [line.strip() for line in lines if line.endswith("\n")]
 
