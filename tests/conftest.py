@@ -41,6 +41,13 @@ if ON_POSTGRES:
     importlib.import_module("on_postgres.sitecustomize")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a test leave the store open, as tests on SQLite do: only psycopg complains."""
+    if ON_POSTGRES:
+        unclosed = "ignore:<psycopg.Connection .* was deleted while still open:ResourceWarning"
+        config.addinivalue_line("filterwarnings", unclosed)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out what is about SQLite's own file when the store is another."""
     for item in items:

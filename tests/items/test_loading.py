@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -206,13 +205,21 @@ def test_a_survey_finds_what_a_load_would_and_touches_nothing(tmp_path: Path) ->
 CHILD = """
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 sys.path.insert(0, sys.argv[2])
 from makers import make_project, opened
 from potato.items.loading import load_items
+from potato.store.intake import Intake
+commit = Intake._commit
+
+def commit_and_stop(self):
+    commit(self)
+    if self.added:
+        print("committed", flush=True)
+        sys.stdin.read()
+
+Intake._commit = commit_and_stop
 project = make_project(Path(sys.argv[1]))
 with opened(project) as database:
-    print("go", flush=True)
     load_items(project, database)
 """
 
@@ -223,26 +230,21 @@ def test_a_load_that_is_killed_shows_nothing_and_the_next_one_clears_up(tmp_path
     with small(tmp_path, known) as project:
         write_rows(tmp_path, texts(added or 60_000))
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(tmp_path), str(Path(__file__).parents[1])], stdout=subprocess.PIPE
+            [sys.executable, "-c", CHILD, str(tmp_path), str(Path(__file__).parents[1])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
-        assert child.stdout is not None
-        child.stdout.readline()
-        wait_for(lambda: rows_of(project.database, "items") > known)
+        assert child.stdin and child.stdout
+        assert child.stdout.readline() == b"committed\n"
         child.send_signal(signal.SIGKILL)
         child.wait()
+        child.stdin.close()
         child.stdout.close()
         assert len(ids(project.database)) == known
         assert rows_of(project.database, "items") > known
         write_rows(tmp_path, texts(5))
         assert load_items(project.project, project.database).added == 5 - known
         assert [rows_of(project.database, t) for t in ("items", "text_groups", "wanted")] == [5, 5, 5]
-
-
-def wait_for(condition: object, limit: float = 60) -> None:
-    end = time.monotonic() + limit
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_an_unfinished_load_is_in_no_query(tmp_path: Path) -> None:

@@ -194,11 +194,12 @@ def queue(conn: Connection, run_id: str, scheme: str, limit: int, after: int | N
         query = query.where(_past(conn, run_id, scheme, after))
     refused = said_.rejected(conn, scheme)
     found: list[Waiting] = []
-    for row in conn.execute(query, execution_options={"yield_per": 200}):
-        if (row.item, said_.answer_key(row.payload)) not in refused:
-            found.append(Waiting(row.item, _suggestion(run_id, row)))
-        if len(found) == limit:
-            break
+    with conn.execute(query, execution_options={"yield_per": 200}) as rows:  # left before its end
+        for row in rows:
+            if (row.item, said_.answer_key(row.payload)) not in refused:
+                found.append(Waiting(row.item, _suggestion(run_id, row)))
+            if len(found) == limit:
+                break
     return found
 
 
