@@ -346,6 +346,14 @@ def test_no_secret_is_printed(findings):
     assert "s3cret" not in "".join(line for line in findings(text) if "unknown key" not in line)
 
 
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_a_database_is_one_of_postgresql(findings, scheme):
+    assert findings(BASE + f"database_url: {scheme}://u:s3cret@db.example.org/reviews\n") == []
+    (found,) = findings(BASE + "database_url: mysql://u:s3cret@db.example.org/reviews\n")
+    assert "database_url" in found and "is no address of a PostgreSQL database" in found
+    assert "s3cret" not in found
+
+
 def test_a_long_value_is_cut(findings):
     (found,) = findings(BASE + "model_training:\n  aggregation: " + "x" * 5000 + "\n")
     assert len(found) < 250

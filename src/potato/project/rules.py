@@ -14,12 +14,14 @@ from potato.project.wording import near, quoted
 from potato.schemes.keys import AUDIO_KEYS, IMAGE_KEYS
 
 _TRAINING = "model_training"
+_DATABASES = ("postgresql://", "postgres://", "postgresql+psycopg://", "sqlite:///")
 
 
 def broken_rules(config: ProjectFile) -> list[Problem]:
     """What does not fit together in `config`, which may be a draft with neutral values in it."""
     return list(
         chain(
+            _database(config),
             _backends(config),
             _scheme_references(config),
             broken_schemes(config.annotation_schemes, _media_keys(config)),
@@ -43,6 +45,12 @@ def missing_files(project: Project, faulty: Collection[KeyPath]) -> Iterator[Pro
         yield Problem(("guidelines",), f"there is no such file: {project.task_dir / guidelines}")
     if project.output_dir.exists() and not project.output_dir.is_dir():
         yield Problem(("output_annotation_dir",), f"is a file, not a folder: {project.output_dir}")
+
+
+def _database(config: ProjectFile) -> Iterator[Problem]:
+    url = config.database_url.get_secret_value() if config.database_url else None
+    if url is not None and not url.startswith(_DATABASES):
+        yield Problem(("database_url",), "is no address of a PostgreSQL database: postgresql://user:password@host/name")
 
 
 def _backends(config: ProjectFile) -> Iterator[Problem]:
