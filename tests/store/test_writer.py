@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from makers import make_project
 from potato.store import Database, Writer, facts
+from small_disk import small_disk
 
 
 @pytest.fixture
@@ -49,3 +51,30 @@ def test_a_cancelled_write_is_left_out_and_the_next_goes_on(database: Database) 
     writer.close()
     with database.read() as connection:
         assert (facts.get(connection, "cancelled"), facts.get(connection, "next")) == (None, 1)
+
+
+@pytest.mark.sqlite("a disk that is full in the middle of a transaction")
+def test_a_full_disk_answers_for_nothing_that_it_undid(tmp_path: Path) -> None:
+    """annotation 34: SQLite then undoes all that stood in the transaction, also what others had written before."""
+    with small_disk(tmp_path / "annotation_output", 4) as disk:
+        database = Database(make_project(tmp_path).database_url)
+        database.migrate()
+        writer = Writer(database)
+
+        def put(name: str, letters: int) -> Future[None]:
+            return writer.submit(lambda connection: facts.put(connection, name, "x" * letters))
+
+        written = {name: put(name, letters) for name, letters in (("before", 9), ("large", 6_000_000), ("after", 9))}
+        writer.start()
+        failed = {name for name, future in written.items() if future.exception(60) is not None}
+        with database.read() as connection:
+            lost = {name for name in written if facts.get(connection, name) is None}
+        assert lost == failed
+        assert "large" in lost
+        disk.grow(64)
+        put("large", 6_000_000).result(60)
+        writer.close()
+        with database.read() as connection:
+            assert facts.get(connection, "large") == "x" * 6_000_000
+            assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+        database.close()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 from starlette.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
@@ -36,8 +41,6 @@ def test_no_template_carries_script_or_style_of_its_own() -> None:
 
 
 def test_nothing_is_loaded_from_another_host() -> None:
-    import re
-
     from potato.web.render import HERE
 
     for file in [*HERE.rglob("*.html"), *HERE.rglob("*.css"), *(HERE / "static" / "js").rglob("*.js")]:
@@ -63,3 +66,40 @@ def test_half_a_body_is_no_request() -> None:
 
     loops.run(BodyLimit(application)({"type": "http", "method": "POST", "headers": []}, receive, send))
     assert reached == []
+
+
+def changes(routes: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Method and address of every route that changes something."""
+    for route in routes:
+        if hasattr(route, "original_router"):
+            yield from changes(route.original_router.routes, prefix + route.include_context.prefix)
+        for method in getattr(route, "methods", None) or ():
+            if method not in ("GET", "HEAD", "OPTIONS"):
+                yield method, re.sub(r"\{[^}]*\}", "1", prefix + route.path)
+
+
+def test_no_route_changes_anything_for_a_page_of_another_server(tmp_path: Path) -> None:
+    """Signed in as annotator and as admin, with whatever a browser says of where the request comes from."""
+    project = scenes.project(tmp_path, model_training={"enabled": True})
+    with scenes.served(project) as client:
+        scenes.sign_in(client)
+        client.post("/admin/sign-in", data={"key": scenes.KEY})
+        kept = dict(client.cookies)
+        found = sorted(set(changes(client.app.routes)))  # type: ignore[attr-defined]
+        assert len(found) >= 20, found
+        for method, path in found:
+            wanted = 401 if path.startswith("/training/agent/") else 403  # agents have tokens, and no cookie counts
+            for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):
+                answer = client.request(method, path, headers=headers, json={})
+                assert (answer.status_code, dict(client.cookies)) == (wanted, kept), (method, path, headers)
+
+
+@pytest.mark.parametrize("path", ["//evil.example.org", "//evil.example.org/annotate", "/annotate/1/back", "/"])
+def test_no_address_leads_to_another_host(client: TestClient, path: str) -> None:
+    scenes.sign_in(client)
+    scenes.hand_out(client)
+    answer = client.get(
+        path, headers={**scenes.PAGE, "Host": "evil.example.org", "X-Forwarded-Host": "evil.example.org"}
+    )
+    assert "evil" not in answer.headers.get("location", "")
+    assert not re.search(r'(?:href|src|action)="[^"]*evil', answer.text)

@@ -78,8 +78,11 @@ class Writer:
                 for function, future in batch:
                     try:
                         with connection.begin_nested():
-                            answers.append((future, function(connection), None))
+                            value = function(connection)
+                        answers.append((future, value, None))
                     except Exception as error:
+                        if self._database.is_sqlite and _undone_whole(connection):
+                            raise
                         answers.append((future, None, error))
         except Exception as error:  # the commit itself failed: nothing of the batch is on disk
             answers = [(future, None, error) for _, future in batch]
@@ -88,3 +91,9 @@ class Writer:
                 future.set_result(value)
             else:
                 future.set_exception(failure)
+
+
+def _undone_whole(connection: Connection) -> bool:
+    """Whether SQLite has undone the whole transaction by itself, as it may when the disk is full: not the function that
+    met it alone, but those before it too, and what follows would be in no transaction."""
+    return not getattr(connection.connection.dbapi_connection, "in_transaction", True)
