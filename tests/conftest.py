@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if ON_POSTGRES:
         unclosed = "ignore:<psycopg.Connection .* was deleted while still open:ResourceWarning"
         config.addinivalue_line("filterwarnings", unclosed)
+        warnings.filterwarnings("ignore", unclosed.split(":")[1], ResourceWarning)  # after the last test, too
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

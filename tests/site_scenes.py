@@ -35,9 +35,11 @@ STARS = {"annotation_type": "likert", "name": "stars", "description": "How many 
 PAGE = {"Accept": "text/html"}
 
 
-def project(folder: Path, texts: list[str] | None = None, **config: Any) -> Project:
-    """A project of three questions over `texts`, ids `i1`, `i2`, ..., its items in the store."""
-    rows = [{"id": f"i{n}", "text": text} for n, text in enumerate(texts or ["one", "two", "three"], 1)]
+def project(
+    folder: Path, texts: list[str] | None = None, *, rows: list[dict[str, Any]] | None = None, **config: Any
+) -> Project:
+    """A project of three questions over `texts`, ids `i1`, `i2`, ..., or over `rows`; its items are in the store."""
+    rows = rows or [{"id": f"i{n}", "text": text} for n, text in enumerate(texts or ["one", "two", "three"], 1)]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     settings = {
         "annotation_task_name": "Reviews",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import wave
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,6 @@ from sqlalchemy import select
 
 import browsing
 import site_scenes as scenes
-from potato.items.loading import load_items
-from potato.store import Database
 from potato.store.tables import annotations as answers
 
 pytestmark = pytest.mark.browser
@@ -44,21 +41,13 @@ def serve(live: Any) -> None:
     (folder / "circle.svg").write_bytes(picture())
     (folder / "bells.wav").write_bytes(recording())
     (folder / "broken.png").write_bytes(b"no picture")
-    project = scenes.project(
-        folder, item_properties={"image_key": "image", "image_alt_key": "seen", "audio_key": "sound"}
-    )
     rows = [
         {"id": "m1", "text": "", "image": "circle.svg", "seen": "A circle", "sound": "bells.wav"},
         {"id": "m2", "text": "two", "image": "lost.png", "sound": "lost.wav"},
         {"id": "m3", "text": "three", "image": "broken.png"},
     ]
-    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    (folder / "annotation_output" / "potato.db").unlink()
-    database = Database(project.database_url)
-    database.migrate()
-    load_items(project, database)
-    database.close()
-    live.open(project)
+    properties = {"image_key": "image", "image_alt_key": "seen", "audio_key": "sound"}
+    live.open(scenes.project(folder, rows=rows, item_properties=properties))
 
 
 def test_images_and_recordings_are_seen_heard_and_steered_by_keys(live: Any, tabs: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from makers import NOW
 from potato.admin import accounts as actions
 from potato.app import create_app
 from potato.project import Project
-from potato.store import Database, accounts
+from potato.store import Database, accounts, tables
 from potato.web import passwords
 from potato.web.proxy import RememberPeer
 from potato.web.throttle import FOR_ADDRESS, FOR_NAME, WINDOW, Throttle, TooManyAttempts
@@ -211,8 +212,11 @@ def test_a_new_link_ends_the_old_one_and_only_its_hash_is_stored(by_link: tuple[
     with scenes.served(project) as client:
         assert enter(client, link=token).status_code == 401
         assert enter(client, link=second).status_code == 200
-    stored = b"".join(path.read_bytes() for path in project.output_dir.rglob("potato.db*"))
-    assert second.encode() not in stored
+    with contextlib.closing(Database(project.database_url)) as database, database.read() as connection:
+        stored = str(connection.execute(tables.users.select()).all())
+    stored += str([path.read_bytes() for path in project.output_dir.rglob("potato.db*")])
+    assert "ann" in stored
+    assert second not in stored
 
 
 def by_header(folder: Path, **login: Any) -> Project:

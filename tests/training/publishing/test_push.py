@@ -54,7 +54,7 @@ def test_a_model_goes_there_private_and_comes_back_as_its_card_says(trained: Tra
     assert [(entry["repo"], entry["revision"]) for entry in run.published] == [("acme/kinds", repo.sha)]
     assert f"published at {hub.url}/acme/kinds, commit {repo.sha}" in (model.parents[1] / "run.log").read_text("utf-8")
     assert files_with(lab, TOKEN) == ""
-    assert "potato.db" in files_with(lab, "acme/kinds")
+    assert "run.log" in files_with(lab, "acme/kinds")
     assert TOKEN not in done.stdout + done.stderr
 
     snippet = re.search(r"```python\n(.*?)```", repo.files["README.md"].decode(), re.DOTALL)
