@@ -63,6 +63,64 @@ def test_no_statement_of_an_annotators_request_reads_a_whole_table(tmp_path: Pat
         assert scans == set()
 
 
+@pytest.mark.parametrize("strategy", ["ordered", "random", "least-annotated"])
+def test_nor_does_postgresql_with_many_items_and_answers(tmp_path: Path, postgres_url: str, strategy: str) -> None:
+    settings = {"annotations_per_item": 2, "assignment_strategy": strategy, "database_url": postgres_url}
+    with small(tmp_path, 3, **settings) as project:
+        others = [project.user(f"user {n}") for n in range(4)]
+        ann, bob = project.user("ann"), project.user("bob")
+        with project.database.write() as conn:
+            for statement in filled(others):
+                conn.exec_driver_sql(statement)
+        project.database.gather_statistics()
+        with statements(project) as seen:
+            first = given(project, ann)
+            project.save(ann, first, ANSWER, request_id="r")
+            project.save(ann, first, ANSWER, request_id="r")
+            project.skip(bob, given(project, bob), "why")
+            given(project, bob)
+            look(project, ann)
+        assert len(seen) > 30
+        asked = {one: values for one, values in seen if one.startswith(("SELECT", "UPDATE", "DELETE"))}
+        with project.database.read() as conn:
+            plans = {one: explained(conn, one, values) for one, values in asked.items()}
+    read_whole = {f"Seq Scan on {table}" for table in LARGE}
+    assert {one: plan for one, plan in plans.items() if any(scan in plan for scan in read_whole)} == {}
+    assert sum("Index" in plan for plan in plans.values()) > 10
+
+
+LARGE = ("items", "wanted", "assignments", "annotations", "annotation_history")
+MANY, ANSWERED = 50_000, 20_000
+
+
+def filled(people: list[int]) -> Iterator[str]:
+    """Statements that make a study in its middle: many items, the first of them answered by two each."""
+    series = f"FROM generate_series(4, {MANY}) n"
+    yield (
+        "INSERT INTO items (seq, id, text, fields, content, grp, source, line, added_at) "
+        f"SELECT n, n::text, 'text ' || n, '{{}}', '\\x00', n::text, 'data.jsonl', n, '2026' {series}"
+    )
+    yield f"INSERT INTO wanted SELECT n, 0 {series} WHERE n > {ANSWERED}"
+    yield f"UPDATE tallies SET value = {MANY} WHERE name = 'items_visible'"
+    for user in people[:2], people[2:]:
+        answered = f"FROM generate_series(4, {ANSWERED}) n CROSS JOIN (VALUES ({user[0]}), ({user[1]})) AS u(id)"
+        half = f"WHERE mod(n, 2) = {people.index(user[0]) // 2}"
+        yield (
+            'INSERT INTO assignments (item, "user", state, extra, at) '
+            f"SELECT n, u.id, 'done', false, '2026' {answered} {half}"
+        )
+        for table in ("annotations", "annotation_history"):
+            yield (
+                f'INSERT INTO {table} (item, "user", scheme, value, at, source, origin) '
+                f"SELECT n, u.id, 'sentiment', '\"positive\"', '2026', 'page', 'none' {answered} {half}"
+            )
+
+
+def explained(conn: Any, statement: str, parameters: Any) -> str:
+    values = parameters[0] if isinstance(parameters, list) else parameters
+    return "\n".join(row[0] for row in conn.exec_driver_sql(f"EXPLAIN {statement}", values))
+
+
 def rank(project: Small) -> None:
     run = scenes.succeeded(1)
     with project.database.write() as conn:
@@ -81,6 +139,10 @@ def work(project: Small, ann: int, bob: int) -> None:
     project.save(ann, first, {"sentiment": None})
     while not isinstance(item := project.next(bob), NothingLeft):
         project.save(bob, item, ANSWER)
+    look(project, ann)
+
+
+def look(project: Small, ann: int) -> None:
     with project.database.read() as conn:
         items.by_seq(conn, 1)
         items.by_id(conn, "1")
