@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,14 @@ from potato.metrics.requests import Measured
 from potato.metrics.routes import Meter
 from potato.metrics.routes import router as metrics_router
 from potato.project import Project
-from potato.store import Database, Writer, facts, predictions, runs
+from potato.servers.member import Member
+from potato.servers.term import keep_to_the_project, term
+from potato.store import Database, Writer, facts
 from potato.store.clock import Clock, utc_now
+from potato.store.election import Candidate
+from potato.store.postgresql import is_postgresql
 from potato.tasks import TaskRunner
 from potato.training.runs.notifier import Notifier
-from potato.training.webhooks.announcer import Announcer
 from potato.web import errors, health
 from potato.web.protection import BodyLimit, SecurityHeaders
 from potato.web.render import HERE
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from potato.training.runs.supervisor import Supervisor
     from potato.training.runs.timing import Timing
 
-_log = logging.getLogger("potato")
-
 
 def create_app(
     project: Project,
@@ -44,14 +44,18 @@ def create_app(
     notifier: Notifier | None = None,
     timing: Timing | None = None,
     clock: Clock = utc_now,
+    address: str = "",
 ) -> FastAPI:
-    """The server of `project`. What is not passed in is opened at its start and closed at its end."""
+    """The server of `project`. What is not passed in is opened at its start and closed at its end. `address` is where
+    other servers of the project reach this one, where its store is in PostgreSQL."""
+    forwarding = contextlib.AsyncExitStack()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with _opened(project, supervisor, tasks, notifier or Notifier(), timing, clock) as site:
+        with _opened(project, supervisor, tasks, notifier or Notifier(), timing, clock, address) as site:
             app.state.site = site
             yield
+            await forwarding.aclose()
 
     app = FastAPI(
         title=project.config.annotation_task_name,
@@ -62,6 +66,8 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,  # its redirects name the host, which is wrong behind a proxy
     )
+    if project.config.model_training.enabled and is_postgresql(project.database_url):
+        _forward(app, project, forwarding)
     app.add_middleware(BodyLimit)
     app.add_middleware(SecurityHeaders)
     app.state.meter = Meter()
@@ -69,6 +75,15 @@ def create_app(
     errors.install(app)
     _mount(app, project)
     return app
+
+
+def _forward(app: FastAPI, project: Project, closing: contextlib.AsyncExitStack) -> None:
+    """Have another server process be asked for what this one, which is not in office, cannot do."""
+    from potato.servers.forwarding import Connections, Forwarding
+
+    connections = Connections()
+    closing.push_async_callback(connections.close)
+    app.add_middleware(Forwarding, connections=connections, login_header=project.config.login.header)
 
 
 def _mount(app: FastAPI, project: Project) -> None:
@@ -94,12 +109,12 @@ def _opened(
     notifier: Notifier,
     timing: Timing | None,
     clock: Clock,
+    address: str,
 ) -> Iterator[Site]:
     with contextlib.ExitStack() as closing:
         database = Database(project.database_url)
         closing.callback(database.close)
         database.migrate()
-        _keep_to_the_project(project, database)
         sessions = _sessions(database)
         writer = Writer(database)
         writer.start()
@@ -108,32 +123,18 @@ def _opened(
             tasks = TaskRunner(project)
             tasks.start()
             closing.callback(tasks.close)
-        if supervisor is None and project.config.model_training.enabled:
-            from potato.training.runs import open_supervisor
-
-            supervisor = open_supervisor(project, database, writer, notifier, tasks, timing=timing)
-            supervisor.start()
-            closing.callback(supervisor.close)
-            if project.config.model_training.auto_retrain.enabled:
-                from potato.training.retraining.watch import Retraining
-
-                retraining = Retraining(supervisor)
-                retraining.start()
-                closing.callback(retraining.close)
         site = Site(project, database, writer, sessions, notifier, tasks, supervisor, clock)
+        if supervisor is not None or not project.config.model_training.enabled:
+            keep_to_the_project(project, writer)
+        elif database.is_sqlite:
+            closing.enter_context(term(site, None, timing))
+        else:
+            member = Member(site, Candidate(database.url, address), lambda epoch: term(site, epoch, timing))
+            closing.callback(member.close)
+            member.start()
         closing.callback(site.close)
         closing.callback(notifier.close)
         yield site
-
-
-def _keep_to_the_project(project: Project, database: Database) -> None:
-    """Let the project file win: what left `writeback.schemas` while the server was down is shown no longer."""
-    with database.write() as connection:
-        withdrawn = predictions.keep_live(connection, project.config.model_training.writeback.schemas)
-        for scheme, run_id in withdrawn.items():
-            Announcer.of(project).withdrawn(connection, runs.get_or_raise(connection, run_id), [scheme], None)
-    for scheme, run_id in withdrawn.items():
-        _log.warning("'%s' is not in writeback.schemas: run %s's suggestions are no longer shown", scheme, run_id)
 
 
 def _sessions(database: Database) -> Sessions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -33,32 +34,41 @@ def register(app: typer.Typer) -> None:
         file: Annotated[Path, typer.Argument(help="The project file.", metavar="CONFIG.YAML", show_default=False)],
         port: Annotated[int, typer.Option(min=0, max=65535, help="The port to serve on; 0 takes a free one.")] = 8000,
         host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+        address: Annotated[
+            str,
+            typer.Option(
+                envvar="POTATO_ADDRESS",
+                metavar="HOST:PORT",
+                help="Where other servers of the project reach this one, where there are several on one database.",
+            ),
+        ] = "",
     ) -> None:
         """Check the project, then serve it until Ctrl-C."""
         project = _checked(file, host)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # both ways of stopping are one
         try:
-            serve(project, host, port)
+            serve(project, host, port, address)
         except KeyboardInterrupt:
             typer.echo("Stopped. Every answer is kept.")
 
 
-def serve(project: Project, host: str, port: int) -> None:
+def serve(project: Project, host: str, port: int, address: str = "") -> None:
     """Load what is new in the data files, then serve until a signal. Raises before it listens when it cannot."""
     from potato.store import Database
     from potato.store.lock import ServerLock
     from potato.tasks import TaskRunner
 
     _listening(host, port).close()  # said before a long load, not after it
-    with ServerLock(project.output_dir):
-        database = Database(project.database_url)
+    database = Database(project.database_url)
+    # On PostgreSQL several servers may serve one project; its own locks keep them apart where it matters.
+    with ServerLock(project.output_dir) if database.is_sqlite else contextlib.nullcontext():
         database.migrate()
         database.close()
         tasks = TaskRunner(project)
         tasks.start()
         try:
             _report_load(tasks.run("items.load", {}).result())
-            _run(project, tasks, _listening(host, port))
+            _run(project, tasks, _listening(host, port), address)
         finally:
             tasks.close()
 
@@ -96,7 +106,7 @@ def _report_load(report: dict[str, Any]) -> None:
     typer.echo(f"Items: {report['added']:,} new, {report['duplicates']:,} repeated, {report['skipped']:,} left out.")
 
 
-def _run(project: Project, tasks: Any, bound: socket.socket) -> None:
+def _run(project: Project, tasks: Any, bound: socket.socket, address: str) -> None:
     import uvicorn
     from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -114,15 +124,18 @@ def _run(project: Project, tasks: Any, bound: socket.socket) -> None:
             await super().startup(sockets)
             if self.started:
                 _say_where(project, bound)
+                _say_role(app.state.site)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             notifier.close()
             await super().shutdown(sockets)
 
-    app: Any = create_app(project, tasks=tasks, notifier=notifier)
-    app = ProxyHeadersMiddleware(app, os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
+    address = address or _own_address(project, bound)
+    app = create_app(project, tasks=tasks, notifier=notifier, address=address)
+    served: Any = app  # Starlette and uvicorn spell the same interface differently
+    behind: Any = ProxyHeadersMiddleware(served, os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
     config = uvicorn.Config(
-        RememberPeer(app),
+        RememberPeer(behind),
         proxy_headers=False,  # done above, once the peer is noted
         log_config=None,
         access_log=False,
@@ -139,3 +152,32 @@ def _say_where(project: Project, bound: socket.socket) -> None:
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     typer.echo(f"{project.config.annotation_task_name} is served at {address}/ - Ctrl-C stops it.")
     typer.echo(f"Admin: {address}/admin")
+
+
+def _own_address(project: Project, bound: socket.socket) -> str:
+    """Where other servers on the same database reach this one; nothing where there can be none."""
+    from potato.servers.address import address_of
+    from potato.store.election import server_of
+    from potato.store.postgresql import is_postgresql
+
+    if not is_postgresql(project.database_url):
+        return ""
+    host, port = bound.getsockname()[:2]
+    return address_of(host, port, server_of(project.database_url))
+
+
+def _say_role(site: Any) -> None:
+    """Which of several servers this one is."""
+    from potato.servers.address import is_only_here
+
+    if site.standing is None:
+        return
+    office = site.standing.office
+    if site.supervises:
+        typer.echo(f"This server supervises the runs (election {office.epoch}); others reach it at {office.address}.")
+        if is_only_here(office.address):
+            typer.echo("Servers on other machines cannot: for them, give --host or --address.")
+    elif office is not None:
+        typer.echo(f"The server at {office.address} supervises the runs (election {office.epoch}).")
+    else:
+        typer.echo("No server supervises the runs yet.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.store import Database
+from potato.store.election import check
 from potato.tasks import registry, wire
 
 NICE = 10
@@ -29,8 +31,10 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
-    project = wire.read_project(requests.get())
-    database = Database(project.database_url)
+    first = requests.get()
+    project, epoch = wire.read_project(first), wire.read_epoch(first)
+    guard = functools.partial(check, epoch=epoch) if epoch is not None else None
+    database = Database(project.database_url, guard)
     registry.warm()
     while True:
         answer = wire.line(_perform(project, database, requests.get()))

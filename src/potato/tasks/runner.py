@@ -24,11 +24,12 @@ _Request = tuple[str, dict[str, Any], "Future[Any]"]
 class TaskRunner:
     """Runs named tasks (see `registry`) one after another in one child process, which is started with `start` and
     started anew after it died. The child ends with the server, even when the server is killed. `module` is what the
-    child runs.
+    child runs. With `epoch` it writes only while nobody was elected after that (see `store.election`).
     """
 
-    def __init__(self, project: Project, module: str = "potato.tasks") -> None:
+    def __init__(self, project: Project, module: str = "potato.tasks", epoch: int | None = None) -> None:
         self._project = project
+        self._epoch = epoch
         self._module = module
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -136,7 +137,7 @@ class TaskRunner:
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment())
         assert self._child.stdin is not None
         try:
-            self._child.stdin.write(wire.project_line(self._project))
+            self._child.stdin.write(wire.project_line(self._project, self._epoch))
             self._child.stdin.flush()
         except BrokenPipeError:
             _log.error("the process for long work ended before it began; its own output says why")

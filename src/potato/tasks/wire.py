@@ -26,19 +26,26 @@ class TaskRefused(PotatoError):
     """A task's own error, brought over from the child: its code, status, sentence and hint are those it had there."""
 
 
-def project_line(project: Project) -> bytes:
-    """The project as the child gets it: as the server has it, whatever became of the file since."""
+def project_line(project: Project, epoch: int | None = None) -> bytes:
+    """The project as the child gets it: as the server has it, whatever became of the file since; and the election
+    that the child works for."""
     config = project.config.model_dump(mode="json")
     url = project.config.database_url
     config["database_url"] = url.get_secret_value() if url is not None else None
     config["admin_api_key"] = None  # no task needs it
-    return line({"file": str(project.file), "config": config})
+    return line({"file": str(project.file), "config": config, "epoch": epoch})
 
 
 def read_project(data: bytes) -> Project:
     """The project of `project_line`."""
     raw = json.loads(data)
     return Project(Path(raw["file"]), ProjectFile.model_validate(raw["config"]))
+
+
+def read_epoch(data: bytes) -> int | None:
+    """The election of `project_line`."""
+    epoch: int | None = json.loads(data)["epoch"]
+    return epoch
 
 
 def refused(error: PotatoError) -> dict[str, Any]:

@@ -96,12 +96,17 @@ def answer(request: Request, error: PotatoError, headers: dict[str, str] | None 
     return JSONResponse(body, status_code=error.status, headers=headers)
 
 
-async def _potato_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, PotatoError)
+def refusal(request: Request, error: PotatoError) -> Response:
+    """The response that tells of `error`, and when to try again where it knows."""
     if error.status >= 500:
         log.error("%s: %s", error.code, error.message)
     wait = getattr(error, "retry_after_s", None)
     return answer(request, error, None if wait is None else {"Retry-After": str(wait)})
+
+
+async def _potato_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, PotatoError)
+    return refusal(request, error)
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:

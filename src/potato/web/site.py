@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 from potato.project import Project
 from potato.store import Connection, Database, Writer
 from potato.store.clock import Clock, utc_now
+from potato.store.election import Standing
 from potato.store.rules import Rules
 from potato.web.session import Sessions
 from potato.web.shared import Shared
@@ -43,6 +44,8 @@ class Site:
     tasks: TaskRunner
     supervisor: Supervisor | None = None
     clock: Clock = utc_now
+    standing: Standing | None = None
+    """Where several server processes share the store: how this one stood when it looked last."""
     throttle: Throttle = field(default_factory=Throttle)
     shared: Shared = field(default_factory=Shared, repr=False)
     _readers: ThreadPoolExecutor = field(
@@ -67,6 +70,16 @@ class Site:
         """The project's admin key in clear text."""
         key = self.project.config.admin_api_key
         return key.get_secret_value() if key else None
+
+    @property
+    def supervises(self) -> bool:
+        """Whether this process is the one that supervises the project's runs."""
+        return self.standing is None or self.standing.supervises
+
+    @property
+    def leaves(self) -> bool:
+        """Whether whoever streams is to end: the server goes down, or another one supervises the runs now."""
+        return self.notifier.closed or not self.supervises
 
     def close(self) -> None:
         """End the reading threads. The writer and the database belong to whoever opened them."""

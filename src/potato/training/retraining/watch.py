@@ -12,6 +12,7 @@ from potato.store.clock import to_text
 from potato.store.retraining import Decision
 from potato.store.runs import Run
 from potato.training.retraining.decision import Situation, look, trigger, waits
+from potato.training.runs.ends import LEAVING
 from potato.training.runs.pulse import Pulse
 from potato.training.runs.request import RunRequest
 from potato.training.runs.supervisor import Supervisor
@@ -62,6 +63,8 @@ class Retraining:
         while not self._pulse.closing:
             try:
                 self.look()
+            except LEAVING as error:
+                _log.warning("automatic retraining looks again: %s", error)
             except Exception:  # the store failed: say so, and look again
                 _log.exception("automatic retraining could not look at what has changed")
             self._pulse.pause(self._every_s)
@@ -83,6 +86,8 @@ class Retraining:
             run = self._supervisor.submit(request, beside)
         except _NotNow:
             return None
+        except LEAVING:
+            raise
         except PotatoError as error:
             self._refused(error, situation)
             return None

@@ -24,8 +24,10 @@ def open_supervisor(
     *,
     timing: Timing | None = None,
     clock: Clock = utc_now,
+    epoch: int | None = None,
 ) -> Supervisor:
-    """The supervisor of a project's runs, not yet started."""
+    """The supervisor of a project's runs, not yet started; `epoch` as in `Records`."""
+    from potato.store.election import Fence
     from potato.training.runs.records import Records
     from potato.training.runs.supervisor import Supervisor
     from potato.training.runs.timing import Timing
@@ -33,6 +35,7 @@ def open_supervisor(
     from potato.training.webhooks.post import Post
 
     timing = timing or Timing()
-    post = Post(project, database, writer, clock, timing.post)
-    records = Records(database, writer, notifier, clock, Announcer.of(project, clock), post.wake)
+    writes = writer if epoch is None else Fence(writer, epoch)
+    post = Post(project, database, writes, clock, timing.post, epoch)
+    records = Records(database, writes, notifier, clock, Announcer.of(project, clock), post.wake, epoch)
     return Supervisor(project, records, tasks, timing, post=post)

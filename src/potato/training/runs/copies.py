@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
@@ -13,6 +14,7 @@ from potato.errors import PotatoError
 from potato.project import Project
 from potato.store.runs import Run, State
 from potato.training.backends import Backend
+from potato.training.runs.ends import LEAVING
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.jobs import job_of
 from potato.training.runs.log import RunLog
@@ -88,6 +90,8 @@ class Copies:
         log = RunLog(folder.log, self._records.clock)
         try:
             self._see_through(run, folder, backend, log)
+        except LEAVING as error:
+            _log.warning("run %s: the copy of its model was left: %s", run.run_id, error)
         except PotatoError as error:
             log.say(f"the model could not be copied: {error.message}")
         except Exception:
@@ -95,7 +99,8 @@ class Copies:
         finally:
             with self._lock:
                 del self._going[run.run_id]
-            self._records.amend(run.run_id, step="")
+            with contextlib.suppress(*LEAVING):  # then the row is another's to write
+                self._records.amend(run.run_id, step="")
 
     def _see_through(self, run: Run, folder: RunFolder, backend: Backend, log: RunLog) -> None:
         log.say("copying the model again")

@@ -15,10 +15,10 @@ from potato.store import Connection, predictions, retraining
 from potato.store import runs as rows
 from potato.store.retraining import Decision
 from potato.store.runs import Run, State
-from potato.tasks import TaskRunner
+from potato.tasks import TaskRefused, TaskRunner
 from potato.training.backends import Backend, Ended, Execution, StoppedThere
 from potato.training.runs import ends
-from potato.training.runs.ends import RunCancelled, ServerCloses
+from potato.training.runs.ends import LEAVING, RunCancelled, ServerCloses
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.jobs import job_of
 from potato.training.runs.journal import Journal, notes
@@ -61,10 +61,10 @@ class Course:
         self._log = RunLog(self._folder.log, records.clock)
 
     def follow(self) -> None:
-        """See the run to its end. Raises `ServerCloses` where the server goes down first."""
+        """See the run to its end. Raises what is in `LEAVING` where it is taken up again instead."""
         try:
             self._go()
-        except ServerCloses:
+        except LEAVING:
             raise
         except RunCancelled:
             self._end(State.CANCELLED, None)
@@ -129,7 +129,7 @@ class Course:
         execution, resumed = self._execution()
         try:
             ended = self._look_after(execution, journal)
-        except ServerCloses:
+        except LEAVING:
             execution.close()
             raise
         except (RunCancelled, ends.RunFailed) as reason:
@@ -233,8 +233,15 @@ class Course:
 
     def _stop(self, execution: Execution, journal: Journal, reason: Exception) -> None:
         """SIGTERM to the whole group, SIGKILL after `grace_seconds`; what it still says is kept."""
-        self._step("stopping")
-        self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
+        try:
+            self._step("stopping")
+            self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
+            self._await_end(execution, journal)
+        except LEAVING:
+            execution.close()
+            raise
+
+    def _await_end(self, execution: Execution, journal: Journal) -> None:
         execution.stop()
         end = time.monotonic() + self._settings.grace_seconds
         while not self._has_ended(execution):
@@ -243,7 +250,6 @@ class Course:
                 execution.kill()
                 break
             if self._pulse.closing:
-                execution.close()
                 raise ServerCloses
             self._pulse.pause(self._timing.poll)
         self._pull(journal, everything=True)
@@ -252,6 +258,8 @@ class Course:
         """Whether a worker that was told to stop is gone; one that was lost meanwhile counts as gone."""
         try:
             return execution.poll() is not None
+        except LEAVING:
+            raise
         except PotatoError as error:
             self._log.say(error.message)
             execution.kill()
@@ -272,7 +280,10 @@ class Course:
             raise
         if self._pulse.closing:
             raise ServerCloses
-        return future.result()
+        try:
+            return future.result()
+        except TaskRefused as refused:
+            raise ends.leaving_for(refused) or refused from refused
 
     def _pause(self) -> None:
         """Wait a moment. Raises `ServerCloses` or `RunCancelled` where that is asked for."""

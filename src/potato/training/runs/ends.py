@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from potato.errors import PotatoError
+from potato.store.election import OutOfOffice
+from potato.store.unreachable import StoreUnreachable
+from potato.tasks import TaskRefused
 from potato.training.backends import Ended
 from potato.training.contract.exits import Exit
 from potato.training.runs.journal import Outcome
@@ -19,6 +22,10 @@ _NVRTC = "failed to open libnvrtc-builtins"
 
 class ServerCloses(Exception):
     """Not an end: the server is going down, and the run is taken up again by the next one."""
+
+
+LEAVING = (ServerCloses, OutOfOffice, StoreUnreachable)
+"""What is no end of a run: it is taken up again, by this server process or another."""
 
 
 class RunCancelled(Exception):
@@ -34,6 +41,11 @@ class RunFailed(PotatoError):
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.error = {"code": code, "message": message, "hint": hint}
+
+
+def leaving_for(refused: TaskRefused) -> Exception | None:
+    """What is in `LEAVING` as the child process has told of it; None for any other error."""
+    return next((kind() for kind in (OutOfOffice, StoreUnreachable) if refused.code == kind.code), None)
 
 
 def wall_time(seconds: float, in_slurm: bool = False) -> RunFailed:

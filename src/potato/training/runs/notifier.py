@@ -45,6 +45,13 @@ class Notifier:
         for waiter in waiters:
             _wake(waiter)
 
+    def publish_all(self) -> None:
+        """Wake everyone, whatever they wait for. From any thread."""
+        with self._lock:
+            topics = list(self._topics)
+        for topic in topics:
+            self.publish(topic)
+
     async def wait(self, topic: str, seen: int, timeout: float) -> int:
         """The topic's version, as soon as it is past `seen`; after `timeout` seconds, or once closed, as it is."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from potato.store.publications import Publication
 from potato.store.runs import Run
 from potato.tasks import TaskRunner
 from potato.training.publishing.push import Plan, load_run, plan, push
+from potato.training.runs.ends import LEAVING
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.log import RunLog
 from potato.training.runs.records import Records
@@ -70,7 +72,7 @@ class Pushes:
             if run.run_id in self._going or self._closing:
                 raise PushIsGoing(run.run_id)
             entry = self._records.write(run.run_id, lambda connection: self._note(connection, planned, started_by))
-            tasks = TaskRunner(self._project)
+            tasks = TaskRunner(self._project, epoch=self._records.epoch)
             tasks.start()
             thread = threading.Thread(target=self._push, args=(entry, tasks), name=f"push-{run.run_id}")
             self._going[run.run_id] = thread, tasks
@@ -118,7 +120,8 @@ class Pushes:
     def _fail(self, entry: Publication, error: dict[str, Any], log: RunLog) -> None:
         log.say(f"the model was not published: {error['message']}")
         now = self._records.now()
-        self._records.write(entry.run_id, lambda connection: publications.fail(connection, entry.id, error, now))
+        with contextlib.suppress(*LEAVING):  # the server that was elected notes what it finds going as broken off
+            self._records.write(entry.run_id, lambda connection: publications.fail(connection, entry.id, error, now))
 
 
 def push_now(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from potato.store import Connection, Database, Writer, facts
+from potato.store import Connection, Database, facts
 from potato.store import runs as rows
 from potato.store.clock import Clock, to_text
+from potato.store.election import Writes, check
 from potato.store.runs import Run, State
 from potato.training.runs.notifier import Notifier
 from potato.training.webhooks.announcer import SILENT, Announcer
@@ -16,18 +17,24 @@ T = TypeVar("T")
 
 
 class Records:
-    """Reads and writes runs. A write returns once it is on disk; then the run's topics are published."""
+    """Reads and writes runs. A write returns once it is on disk; then the run's topics are published.
+
+    `epoch` is the election of a server that is one of several; `writer` is fenced by it then. Reads and writes raise
+    `OutOfOffice` once another server was elected.
+    """
 
     def __init__(
         self,
         database: Database,
-        writer: Writer,
+        writer: Writes,
         notifier: Notifier,
         clock: Clock,
         announcer: Announcer = SILENT,
         on_write: Callable[[], None] = lambda: None,
+        epoch: int | None = None,
     ) -> None:
         self.database = database
+        self.epoch = epoch
         self.notifier = notifier
         self.clock = clock
         self.announcer = announcer
@@ -40,12 +47,13 @@ class Records:
 
     def get(self, run_id: str) -> Run:
         """The run. Raises `UnknownRun`."""
-        with self.database.read() as connection:
-            return rows.get_or_raise(connection, run_id)
+        return self.read(lambda connection: rows.get_or_raise(connection, run_id))
 
     def read(self, function: Callable[[Connection], T]) -> T:
         """What `function` finds in a read-only transaction."""
         with self.database.read() as connection:
+            if self.epoch is not None:
+                check(connection, self.epoch)
             return function(connection)
 
     def put_fact(self, name: str, value: Any) -> None:

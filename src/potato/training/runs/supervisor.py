@@ -16,8 +16,10 @@ from potato.project import Project
 from potato.project.backends import AgentBackend as AgentSettings
 from potato.store import Connection, predictions
 from potato.store import runs as rows
+from potato.store.election import OutOfOffice
 from potato.store.publications import Publication
 from potato.store.runs import FINISHED, GOING, Run, State
+from potato.store.unreachable import StoreUnreachable
 from potato.tasks import TaskRunner
 from potato.training.agents.desk import Desk
 from potato.training.backends import Backend, BackendInfo, CheckReport, Job, describe, open_backend
@@ -280,8 +282,11 @@ class Supervisor:
                 else:
                     self._waiting.stop()
                     self._see_through(run)
-            except ServerCloses:
+            except (ServerCloses, OutOfOffice):
                 return
+            except StoreUnreachable as error:
+                _log.warning("the supervisor looks again: %s", error)
+                self._pulse.pause(self._timing.limits)
             except Exception:  # the store failed: say so, and try again rather than leave the queue without anyone
                 _log.exception("the supervisor could not go on with the queue")
                 self._pulse.pause(self._timing.limits)

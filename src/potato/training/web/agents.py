@@ -20,7 +20,6 @@ from potato.training.agents.answers import PREFIX as PREFIX
 from potato.training.agents.desk import AgentId, Assignment, Desk
 from potato.training.agents.errors import NotYourRun, RunIsOver, TokenNotTaken
 from potato.training.runs.folder import RunFolder
-from potato.training.runs.notifier import Notifier
 from potato.training.web.answers import Json, errors
 from potato.training.web.service import supervisor_of
 from potato.web.site import Site, SiteDep
@@ -130,9 +129,9 @@ async def _taken_before(site: Site, backend: str, run_id: str, attempt: int) -> 
 async def _await_job(
     request: Request, site: Site, backend: str, agent: AgentId, wait_s: float
 ) -> Mapping[str, Any] | None:
-    supervisor, topic = supervisor_of(site), f"backend:{backend}"
-    began = time.monotonic()
+    topic, began = f"backend:{backend}", time.monotonic()
     while True:
+        supervisor = supervisor_of(site)  # another one, where this server was elected anew meanwhile
         seen = site.notifier.version(topic)
         supervisor.desk.ask(backend, agent, supervisor.agent_backends()[backend].heartbeat_timeout_s, began)
         await _note(site, backend, agent.host)
@@ -140,18 +139,18 @@ async def _await_job(
         if offer is not None:
             return offer
         supervisor.wake()
-        await _wait_for_news(request, site.notifier, topic, seen, began + wait_s)
+        await _wait_for_news(request, site, topic, seen, began + wait_s)
         if await request.is_disconnected():
             supervisor.desk.hung_up(backend, began)
             return None
-        if time.monotonic() >= began + wait_s or site.notifier.closed:
+        if time.monotonic() >= began + wait_s or site.leaves:
             return None
 
 
-async def _wait_for_news(request: Request, notifier: Notifier, topic: str, seen: int, end: float) -> None:
+async def _wait_for_news(request: Request, site: Site, topic: str, seen: int, end: float) -> None:
     """Wait until the topic has news, until `end`, or until nobody waits for the answer any more."""
-    while (left := end - time.monotonic()) > 0 and not notifier.closed and not await request.is_disconnected():
-        if await notifier.wait(topic, seen, min(left, LISTENS_S)) > seen:
+    while (left := end - time.monotonic()) > 0 and not site.leaves and not await request.is_disconnected():
+        if await site.notifier.wait(topic, seen, min(left, LISTENS_S)) > seen:
             return
 
 

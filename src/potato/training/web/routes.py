@@ -21,6 +21,9 @@ from potato.training.web import (
 
 PREFIX = "/admin/training"
 
+AREAS = (PREFIX, agents.PREFIX, "/openapi.json")
+"""What lies at and below these addresses needs the supervisor's process, where there are several."""
+
 api = APIRouter()
 """The API alone: what the OpenAPI document covers."""
 

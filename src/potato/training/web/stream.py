@@ -77,7 +77,7 @@ def look(connection: Connection, site: Site, run_id: str, place: Place) -> Look:
 async def follow_run(site: Site, run_id: str, place: Place) -> AsyncIterator[str]:
     """The stream of one run: `event`, `log`, `run` (the whole run, when it changed), and at last `end`."""
     topic, last = f"run:{run_id}", ""
-    while not site.notifier.closed:
+    while not site.leaves:
         seen, at = site.notifier.version(topic), place
         find = partial(site.read, partial(look, site=site, run_id=run_id, place=at))
         found = await site.shared.get((topic, seen, at), find)
@@ -98,7 +98,7 @@ async def follow_run(site: Site, run_id: str, place: Place) -> AsyncIterator[str
 async def follow_status(site: Site) -> AsyncIterator[str]:
     """The stream of what is going on: `status`, whenever it changed."""
     last = ""
-    while not site.notifier.closed:
+    while not site.leaves:
         seen = site.notifier.version("runs")
         news = await site.shared.get(("status", seen), partial(site.read, _status))
         if news != last:

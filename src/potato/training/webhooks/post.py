@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from potato.project import Project
-from potato.store import Connection, Database, Writer, deliveries
+from potato.store import Connection, Database, deliveries
 from potato.store.clock import Clock, from_text, to_text
 from potato.store.deliveries import Delivery
+from potato.store.election import OutOfOffice, Writes, check
+from potato.store.unreachable import StoreUnreachable
 from potato.training.webhooks.hooks import Hook, hooks_of
 from potato.training.webhooks.sending import TIMEOUT_S, Outcome, send
 
@@ -32,22 +34,32 @@ class PostTiming:
     """How long a server that goes down waits for an answer."""
     look: float = 60.0
     """The longest time between two looks into the outbox."""
+    away: float = 2.0
+    """The time between two looks while the database is away."""
 
 
 class Post:
     """Delivers what stands in the outbox, at least once each, in the order of its events where nothing fails.
 
-    A process that dies between an answer and its note sends that event again, under the same id.
+    A process that dies between an answer and its note sends that event again, under the same id. `epoch` is the
+    election of a server that is one of several: once another was elected, it sends nothing more.
     """
 
     def __init__(
-        self, project: Project, database: Database, writer: Writer, clock: Clock, timing: PostTiming | None = None
+        self,
+        project: Project,
+        database: Database,
+        writer: Writes,
+        clock: Clock,
+        timing: PostTiming | None = None,
+        epoch: int | None = None,
     ) -> None:
         self._hooks = hooks_of(project)
         self._database = database
         self._writer = writer
         self._clock = clock
         self._timing = timing or PostTiming()
+        self._epoch = epoch
         self._closing = threading.Event()
         self._left = threading.Event()
         self._wakes = [threading.Event() for _ in self._hooks]
@@ -85,6 +97,11 @@ class Post:
             wake.clear()
             try:
                 pause = self._deliver_next(hook)
+            except OutOfOffice:  # the event waits for the server that was elected
+                return
+            except StoreUnreachable as error:
+                _log.warning("webhook %d looks again: %s", hook.number, error)
+                pause = self._timing.away
             except Exception:  # the store failed: the event is still there
                 _log.exception("webhook %d could not look into its outbox", hook.number)
                 pause = self._timing.look
@@ -94,6 +111,8 @@ class Post:
     def _deliver_next(self, hook: Hook) -> float:
         """Try the next delivery if it is due; seconds until there is something to do again."""
         with self._database.read() as connection:
+            if self._epoch is not None:
+                check(connection, self._epoch)
             delivery = deliveries.next_due(connection, hook.key)
         if delivery is None:
             return self._timing.look
