@@ -111,6 +111,8 @@ def test_they_share_one_project_and_one_supervisor(tmp_path: Path, postgres_url:
         metrics = second.http.get("/metrics").text
         assert 'potato_requests_total{method="POST",route="/admin/training",status="202"} 2.0' in metrics
         assert 'potato_runs{state="success"} 2.0' in metrics
+        assert "potato_supervises 0.0" in metrics
+        assert "potato_supervises 1.0" in first.http.get("/metrics").text
 
 
 def test_a_request_that_is_passed_on_gains_no_right(tmp_path: Path, postgres_url: str) -> None:

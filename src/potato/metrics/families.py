@@ -17,10 +17,11 @@ from potato.store.runs import Run, State
 class Scraped:
     """One scrape's figures; `hooks` maps a webhook's key to its number. What the library calls a collector."""
 
-    def __init__(self, figures: Figures, hooks: dict[str, int], now: datetime) -> None:
+    def __init__(self, figures: Figures, hooks: dict[str, int], now: datetime, supervises: bool = True) -> None:
         self._figures = figures
         self._hooks = hooks
         self._now = now
+        self._supervises = supervises
 
     def collect(self) -> Iterator[Metric]:
         """Every family."""
@@ -28,6 +29,8 @@ class Scraped:
         version = GaugeMetricFamily("potato_build_info", "The version that runs.", labels=["version"])
         version.add_metric([__version__], 1)
         yield version
+        told = "1 for the server that supervises the runs, 0 for others of the same project."
+        yield GaugeMetricFamily("potato_supervises", told, int(self._supervises))
         yield GaugeMetricFamily("potato_items", "Items of the project.", figures.items)
         yield GaugeMetricFamily("potato_items_done", "Items that have all their annotators.", figures.items_done)
         yield GaugeMetricFamily("potato_annotators", "People who have signed in.", figures.annotators)

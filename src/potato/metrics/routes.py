@@ -51,7 +51,7 @@ async def metrics(request: Request, site: SiteDep) -> Response:
     found = await site.read(lambda connection: figures(connection, list(hooks)))
     meter: Meter = request.app.state.meter
     scraped = CollectorRegistry()
-    scraped.register(Scraped(found, hooks, site.clock()))
+    scraped.register(Scraped(found, hooks, site.clock(), site.supervises))
     body = generate_latest(meter.registry) + generate_latest(scraped)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 
