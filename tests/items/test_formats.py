@@ -370,3 +370,21 @@ def test_a_missing_package_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Mon
     assert raised.value.message == "this format needs the package pyarrow, which is not installed"
     assert raised.value.hint == "pip install 'potato-annotation[export]'"
     assert list(tmp_path.glob("out*")) == []
+
+
+def test_groups_of_rows_in_parquet_follow_each_other_without_a_row_lost_or_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("potato.items.exporters.parquet.ROWS", 5)
+    with every_kind(tmp_path / "a") as project:
+        answer_everything(project)
+        export_file(project.project, project.database, tmp_path / "out.parquet", "parquet")
+        table = parquet.ParquetFile(tmp_path / "out.parquet")
+        rows = table.read(["id", "annotator", "annotations.sentiment"]).to_pylist()
+        lines = plain(project)
+    sizes = [table.metadata.row_group(place).num_rows for place in range(table.num_row_groups)]
+    assert sizes == [5, 5, len(lines) - 10]
+    assert [tuple(row.values()) for row in rows] == [
+        (line["id"], line["annotator"], line["annotations"].get("sentiment")) for line in lines
+    ]

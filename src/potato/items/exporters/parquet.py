@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -13,6 +13,8 @@ from potato.schemes import Answer, Kind
 
 ROWS = 20_000
 """Rows that are held at once, and that make one group of rows in the file."""
+
+_FIXED = ("id", "annotator", "adjudicator", "at", "skipped", "flagged", OTHERS, "details", "text")
 
 _EXACT = 2**53
 """Whole numbers up to this one are exact as floating point."""
@@ -32,18 +34,14 @@ class Parquet(FileExporter):
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:
         pa, parquet = package("pyarrow", "this format"), package("pyarrow.parquet", "this format")
         table = _Columns(pa, options)
+        labels = (line for line in lines if isinstance(line, Labels))
         with parquet.ParquetWriter(file, table.schema, compression="zstd") as writer:
-            for piece in _pieces(line for line in lines if isinstance(line, Labels)):
-                writer.write_batch(table.batch(piece), row_group_size=ROWS)
-
-
-def _pieces(lines: Iterator[Labels]) -> Iterator[list[Labels]]:
-    while piece := list(islice(lines, ROWS)):
-        yield piece
+            while table.take(islice(labels, ROWS)):
+                writer.write_batch(table.batch(), row_group_size=ROWS)
 
 
 class _Columns:
-    """The columns of one export."""
+    """The columns of one export, filled line by line: values that lie in columns are light, held lines are not."""
 
     def __init__(self, pa: Any, options: Options) -> None:
         self._pa = pa
@@ -53,35 +51,59 @@ class _Columns:
         answers = [(COLUMN + name, _type(pa, kind)) for name, kind in self._kinds.items() if kind in _FITS]
         rest = [("skipped", text), ("flagged", text), (OTHERS, text), ("details", text), ("text", text)]
         self.schema = pa.schema([*fixed, *answers, *rest])
+        self._columns: dict[str, list[Any]] = {name: [] for name in self.schema.names}
+        self._untyped = [name for name, kind in self._kinds.items() if kind not in _FITS]
+        self._typed = [
+            (name, _FITS[kind], self._columns[COLUMN + name].append)
+            for name, kind in self._kinds.items()
+            if kind in _FITS
+        ]
+        self._encode = json.JSONEncoder(check_circular=False).encode
 
-    def batch(self, lines: list[Labels]) -> Any:
-        """Those lines as columns."""
-        columns: dict[str, list[Any]] = {name: [] for name in self.schema.names}
+    def take(self, lines: Iterable[Labels]) -> int:
+        """Add those lines; how many they were."""
+        adds = [self._columns[name].append for name in _FIXED]
         for line in lines:
-            self._add(columns, line)
-        at = self._pa.array(columns.pop("at")).cast(self.schema.field("at").type)
-        arrays = {name: self._pa.array(values, self.schema.field(name).type) for name, values in columns.items()}
-        arrays["at"] = at
-        return self._pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
+            for add, value in zip(adds, self._fixed(line), strict=True):
+                add(value)
+        return len(self._columns["id"])
 
-    def _add(self, columns: dict[str, list[Any]], line: Labels) -> None:
-        others = {}
-        for name, kind in self._kinds.items():
-            answer = line.answers.get(name)
-            fits = answer is not None and kind in _FITS and _FITS[kind](answer)
-            if answer is not None and not fits:
+    def _fixed(self, line: Labels) -> tuple[str | None, ...]:
+        """The values of the columns `_FIXED`, once the answers are in their own."""
+        others = self._take_answers(line.answers)
+        return (
+            _sound(line.item),
+            line.annotator,
+            line.adjudicator,
+            line.at,
+            None if line.skipped is None else _sound(line.skipped),
+            None if line.flagged is None else _sound(line.flagged),
+            self._encode(others) if others else None,
+            self._encode(line.details) if line.details else None,
+            _sound(line.text),
+        )
+
+    def _take_answers(self, answers: dict[str, Answer]) -> dict[str, Answer]:
+        """Put each answer into its column; the rest, which has none or does not fit it, comes back."""
+        others = {name: answers[name] for name in self._untyped if name in answers}
+        for name, fits, add in self._typed:
+            answer = answers.get(name)
+            if answer is not None and not fits(answer):
                 others[name] = answer
-            if kind in _FITS:
-                columns[COLUMN + name].append(answer if fits else None)
-        columns["id"].append(_sound(line.item))
-        columns["annotator"].append(line.annotator)
-        columns["adjudicator"].append(line.adjudicator)
-        columns["at"].append(line.at)
-        columns["skipped"].append(None if line.skipped is None else _sound(line.skipped))
-        columns["flagged"].append(None if line.flagged is None else _sound(line.flagged))
-        columns[OTHERS].append(json.dumps(others) if others else None)
-        columns["details"].append(json.dumps(line.details) if line.details else None)
-        columns["text"].append(_sound(line.text))
+                answer = None
+            add(answer)
+        return others
+
+    def batch(self) -> Any:
+        """The columns as they stand; the next lines begin new ones."""
+        arrays = [self._array(field) for field in self.schema]
+        for column in self._columns.values():
+            column.clear()
+        return self._pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _array(self, field: Any) -> Any:
+        values = self._columns[field.name]
+        return self._pa.array(values).cast(field.type) if field.name == "at" else self._pa.array(values, field.type)
 
 
 def _sound(text: str) -> str:
