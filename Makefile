@@ -62,11 +62,15 @@ check: $(VENV)/installed-test
 docs: $(VENV)/installed-test
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
 
+# What of the tests runs a second time, with the store of each project in PostgreSQL. By hand, any of them can.
+ON_POSTGRES := tests/store tests/annotate tests/admin tests/training/retraining
+
 # What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
 test: install-test check docs
 	$(PYTEST) -n 2 -m computes
 	$(PYTEST) -n 2 -m "browser and not computes"
 	$(PYTEST) -n 4 -m "not computes and not browser"
+	POTATO_TEST_DATABASE=postgresql $(PYTEST) -n 4 -m "not computes and not browser" $(ON_POSTGRES)
 
 clean:
 	rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
