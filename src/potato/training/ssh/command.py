@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from potato.training.ssh import ciphers
 from potato.training.ssh.errors import NoSsh
 from potato.training.ssh.timing import SshTiming
 
@@ -65,6 +66,9 @@ def log_in(destination: Destination, timing: SshTiming) -> list[str]:
     for version, more in _SINCE.items():
         if _version(program) >= version:
             options.update(more)
+    offered = ciphers.preferred(program, destination.arguments())
+    if offered is not None:
+        options["Ciphers"] = offered
     flags = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
     return [program, *flags, *destination.arguments(), SHELL]
 
