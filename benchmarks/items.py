@@ -62,18 +62,20 @@ class ChildPeak:
             self.megabytes = max(self.megabytes, held / 2**20)
 
 
-async def _next_items(pages: Pages | PeerPages, times: int) -> list[float]:
-    """Milliseconds to be given an item and to get its page, after signing in."""
+async def _next_items(pages: Pages | PeerPages, times: int) -> tuple[list[float], list[float]]:
+    """Milliseconds to be given an item and to get its page, and to save an answer to it, after signing in."""
     await pages.sign_in()
-    taken = []
+    taken, saved = [], []
     for _ in range(times):
         started = time.perf_counter()
         item = await pages.next_item()
         taken.append(1000 * (time.perf_counter() - started))
         assert item is not None
-        await pages.save(item)
+        started = time.perf_counter()
+        assert await pages.save(item)
+        saved.append(1000 * (time.perf_counter() - started))
     pages.client.close()
-    return taken
+    return taken, saved
 
 
 def start(command: Command, folder: Path, kind: type[Pages | PeerPages]) -> Start:
@@ -82,7 +84,7 @@ def start(command: Command, folder: Path, kind: type[Pages | PeerPages]) -> Star
         started = time.perf_counter()
         asyncio.run(_next_items(kind(server.port, "ann"), 1))
         seconds += time.perf_counter() - started
-        taken = asyncio.run(_next_items(kind(server.port, "bob"), 50))
+        taken, _ = asyncio.run(_next_items(kind(server.port, "bob"), 50))
         admin = _admin_page(server) if kind is Pages else None  # the peer has none that can be compared
         return Start(seconds, server.peak_rss_mb(), children.megabytes, percentile(taken, 0.95), admin)
 
@@ -99,7 +101,7 @@ def _admin_page(server: Server) -> float:
     return max(taken)
 
 
-def _starts(name: str, command: Command, folder: Path, kind: type[Pages | PeerPages]) -> list[list[str]]:
+def starts(name: str, command: Command, folder: Path, kind: type[Pages | PeerPages]) -> list[list[str]]:
     """Lines of the table: the first start and two later ones."""
     rows = []
     for which in ("first", "second", "third"):
@@ -107,6 +109,19 @@ def _starts(name: str, command: Command, folder: Path, kind: type[Pages | PeerPa
         figures = f"{one.seconds:.1f}", f"{one.server_mb:.0f}", f"{one.children_mb:.0f}", f"{one.next_item_ms:.1f}"
         admin = "-" if one.admin_ms is None else f"{one.admin_ms:.1f}"
         rows.append([f"{name}, {which} start", *figures, admin])
+    return rows
+
+
+def strategies_over(config: Path, folder: Path) -> list[list[str]]:
+    """Lines of another table: next item and save under each strategy, with no model, so that `uncertainty` draws."""
+    plain, rows = config.read_text(), []
+    for strategy in ("ordered", "random", "least-annotated", "uncertainty"):
+        config.write_text(f"{plain}assignment_strategy: {strategy}\n")
+        with serving(potato(config), folder) as (server, _):
+            taken, saved = asyncio.run(_next_items(Pages(server.port, strategy), 200))
+        figures = percentile(taken, 0.5), percentile(taken, 0.95), percentile(saved, 0.95)
+        rows.append([strategy, *(f"{figure:.1f}" for figure in figures)])
+    config.write_text(plain)
     return rows
 
 
@@ -118,11 +133,11 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = _starts("Potato", potato(make_project(folder, options.items)), folder, Pages)
+        rows = starts("Potato", potato(make_project(folder, options.items)), folder, Pages)
     if options.peer:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            rows += _starts("peer", peer(options.peer, make_peer_project(folder, options.items)), folder, PeerPages)
+            rows += starts("peer", peer(options.peer, make_peer_project(folder, options.items)), folder, PeerPages)
     columns = ["", "seconds", "server, MB", "its children, MB", "next item p95, ms", "admin's overview, ms"]
     print_table(f"{options.items:,} items ({machine()})", columns, rows)
 

@@ -19,12 +19,12 @@ task_dir: .
 output_annotation_dir: output
 output_annotation_format: jsonl
 data_files: [items.jsonl]
-item_properties: {id_key: id, text_key: text}
+item_properties: {{id_key: id, text_key: text}}
 require_password: false
-user_config: {allow_all_users: true, users: []}
+user_config: {{allow_all_users: true, users: []}}
 assignment_strategy: fixed_order
 max_annotations_per_user: -1
-max_annotations_per_item: 1
+max_annotations_per_item: {overlap}
 annotation_schemes:
   - annotation_type: radio
     name: sentiment
@@ -33,16 +33,17 @@ annotation_schemes:
 """
 
 
-def make_peer_project(folder: Path, items: int) -> Path:
+def make_peer_project(folder: Path, items: int, overlap: int = 1) -> Path:
     """The project of `common.make_project` in the earlier releases' terms."""
     config = make_project(folder, items)
-    config.write_text(PROJECT)
+    config.write_text(PROJECT.format(overlap=overlap))
     return config
 
 
 def peer(program: Path, config: Path) -> Command:
-    """The command that serves it."""
-    return lambda port: [str(program), "start", str(config), "-p", str(port)]
+    """The command that serves it; nothing of this environment reaches it, whose package has the same name."""
+    python = program.parent / "python"
+    return lambda port: [str(python), "-I", str(program), "start", str(config), "-p", str(port)]
 
 
 class PeerPages:

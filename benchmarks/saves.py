@@ -38,11 +38,12 @@ class Options:
 
 @dataclass
 class Timings:
-    """Seconds that each request took, and how many failed."""
+    """Seconds that each request took, how many failed, and how long it was until the last was answered."""
 
     next_item: list[float] = field(default_factory=list)
     save: list[float] = field(default_factory=list)
     failed: int = 0
+    seconds: float = 0.0
 
 
 class Pages:
@@ -104,8 +105,10 @@ async def measure(kind: Callable[[int, str], Pages | PeerPages], server: Server,
     for person in people:
         await person.sign_in()
     timings = Timings()
-    until = time.perf_counter() + options.seconds
+    started = time.perf_counter()
+    until = started + options.seconds
     await asyncio.gather(*(_work(person, until, options.pause, timings) for person in people))
+    timings.seconds = time.perf_counter() - started
     return timings
 
 
@@ -130,8 +133,8 @@ def _rows(
         for pace in (replace(options, pause=0.0), options):
             timings = asyncio.run(measure(kind, server, pace))
             how = f"pause {pace.pause:g} s" if pace.pause else "no pause"
-            rows.append(_row(f"{name}, {how}: next item", timings.next_item, pace.seconds, timings.failed))
-            rows.append(_row(f"{name}, {how}: save", timings.save, pace.seconds, timings.failed))
+            rows.append(_row(f"{name}, {how}: next item", timings.next_item, timings.seconds, timings.failed))
+            rows.append(_row(f"{name}, {how}: save", timings.save, timings.seconds, timings.failed))
     return rows
 
 
