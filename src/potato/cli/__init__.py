@@ -8,6 +8,7 @@ import sys
 import typer
 
 from potato import __version__
+from potato.cli.first_process import stand_aside
 from potato.errors import PotatoError
 
 COMMANDS = (
@@ -49,6 +50,7 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """The console command `potato`: an error is one sentence on stderr and exit code 1."""
+    stand_aside()
     try:
         build()()
     except PotatoError as error:
