@@ -53,9 +53,9 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(project, supervisor, tasks, notifier or Notifier(), timing, clock, address) as site:
-            app.state.site = site
-            yield
-            await forwarding.aclose()
+            async with forwarding:
+                app.state.site = site
+                yield
 
     app = FastAPI(
         title=project.config.annotation_task_name,

@@ -18,7 +18,7 @@ from potato.errors import PotatoError
 from potato.project import Project
 from potato.project.changing import set_database_url
 from potato.project.loading import load_or_raise
-from potato.store import snapshot
+from potato.store import snapshot, transfer
 from potato.store.postgresql import is_postgresql
 from potato.store.unreachable import StoreUnsuitable
 
@@ -183,11 +183,11 @@ def _place_project_file(unpacked: Path, folder: Path) -> Project:
 
 
 @contextlib.contextmanager
-def _placed_store(store: Path, project: Project) -> Iterator[snapshot.Changes]:
+def _placed_store(store: Path, project: Project) -> Iterator[transfer.Changes]:
     """Have the store where the project has it once the block ends; not at all where it raises."""
     project.output_dir.mkdir(parents=True, exist_ok=True)
     target = _store_file(project)
-    with contextlib.nullcontext(snapshot.Changes()) if target else snapshot.loaded(store, project.database_url) as done:
+    with contextlib.nullcontext(transfer.Changes()) if target else transfer.loaded(store, project.database_url) as done:
         yield done
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.pool import NullPool
 
 from potato.store import postgresql
 
@@ -30,7 +29,7 @@ class Dedicated:
     """The session is begun when it is first used, and again after `close`."""
 
     def __init__(self, url: str) -> None:
-        self._engine = postgresql.engine(url, poolclass=NullPool)
+        self._engine = postgresql.dedicated(url)
         self._connection: Connection | None = None
 
     def lock(self, name: str) -> bool:

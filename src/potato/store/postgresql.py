@@ -19,6 +19,9 @@ from sqlalchemy.pool import NullPool
 from potato.store.tables import metadata
 from potato.store.unreachable import OLDEST, DriverMissing, StoreNotOpened, StoreUnreachable, StoreUnsuitable
 
+NUL, INSTEAD = "\x00", "\ufffd"
+"""The one character that PostgreSQL keeps in no text, and what is kept in its place."""
+
 NAMES = ("postgresql", "postgres", "postgresql+psycopg")
 """How an address of a PostgreSQL database may begin."""
 

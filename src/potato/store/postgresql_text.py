@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from psycopg.types.string import StrDumperUnknown
 
-NUL, INSTEAD = "\x00", "\ufffd"
+from potato.store.postgresql import INSTEAD, NUL
 
 
 class WithoutNul(StrDumperUnknown):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +43,6 @@ class Contents:
     finished_runs: list[str]
 
 
-@dataclass
-class Changes:
-    """What had to become another: the texts in which NUL characters, which PostgreSQL cannot keep, were replaced."""
-
-    texts: int = 0
-
-
 def copy(url: str, target: Path) -> Contents:
     """Copy the store at `url` to the SQLite file `target`: one read transaction, in which writers go on.
 
@@ -73,15 +65,6 @@ def _copy_file(source: str, target: Path) -> None:
         contextlib.closing(sqlite3.connect(target)) as made,
     ):
         opened.backup(made)
-
-
-@contextlib.contextmanager
-def loaded(store: Path, url: str) -> Iterator[Changes]:
-    """As `transfer.loaded`, for a store that `look` has seen."""
-    from potato.store import transfer
-
-    with transfer.loaded(store, url) as changes:
-        yield changes
 
 
 def look(store: Path) -> Contents:

@@ -9,6 +9,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,20 @@ from sqlalchemy.sql.sqltypes import JSON, LargeBinary, String
 from potato.errors import PotatoError
 from potato.store import postgresql
 from potato.store.database import Database
-from potato.store.snapshot import Changes, NoStore
+from potato.store.postgresql import INSTEAD, NUL
+from potato.store.snapshot import NoStore
 from potato.store.tables import metadata
 from potato.store.unreachable import StoreUnreachable, StoreUnsuitable
 
 _PIECE = 2000
 _VERSION = "alembic_version"
-_NUL, _INSTEAD = "\x00", "\ufffd"
-"""As `postgresql_text` has it for everything else that is written."""
+
+
+@dataclass
+class Changes:
+    """What had to become another: the texts in which NUL characters, which PostgreSQL cannot keep, were replaced."""
+
+    texts: int = 0
 
 
 class NotTaken(PotatoError):
@@ -175,8 +182,8 @@ def _taken(into: Table, row: Sequence[Any], changes: Changes) -> list[Any]:
     for value, each in zip(row, into.columns, strict=True):
         if isinstance(each.type, JSON) and isinstance(value, int | float):
             value = json.dumps(value)
-        elif isinstance(each.type, String) and isinstance(value, str) and _NUL in value:
-            value = value.replace(_NUL, _INSTEAD)
+        elif isinstance(each.type, String) and isinstance(value, str) and NUL in value:
+            value = value.replace(NUL, INSTEAD)
             changes.texts += 1
         values.append(value)
     return values
