@@ -169,6 +169,20 @@ def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme:
     assert live.rows(select(assignments.c.flag).where(assignments.c.item == 1)) == [("odd",)]
 
 
+def test_at_400_percent_zoom_nothing_scrolls_sideways_and_the_bar_covers_nothing(live: Any, tab: Any) -> None:
+    """WCAG 2.2, 1.4.10: a window of 1280 by 1024 that is enlarged four times has 320 by 256 to show."""
+    points = {"annotation_type": "likert", "name": "agree", "description": "Do you agree?", "size": 7}
+    live.open(_project(live.folder, points, WHY))
+    tab.set_viewport_size({"width": 320, "height": 256})
+    _enter(tab, live)
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.locator(".bar").evaluate("bar => getComputedStyle(bar).position") == "static"
+    tab.get_by_role("radio", name="7").check()
+    tab.get_by_role("button", name="Save and go on").click()
+    _item(tab, 2)
+    assert _answers(live) == {"agree": 7}
+
+
 def test_no_key_acts_and_nothing_is_sent_while_an_input_method_composes(live: Any, tab: Any) -> None:
     """annotation 23"""
     live.open(_project(live.folder, {**TITLE, "required": True}))
