@@ -195,6 +195,12 @@ def latest(connection: Connection, states: Iterable[State]) -> Run | None:
     return found[0] if found else None
 
 
+def last_ended(connection: Connection) -> str | None:
+    """The run that ended last, however it did; None where none has."""
+    ended = select(runs.c.run_id).where(runs.c.finished_at.is_not(None))
+    return connection.execute(ended.order_by(runs.c.finished_at.desc(), runs.c.run_id.desc()).limit(1)).scalar()
+
+
 def queue(connection: Connection) -> Sequence[Run]:
     """The queued runs, the next one first."""
     return in_states(connection, [State.QUEUED])

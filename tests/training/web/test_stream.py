@@ -200,6 +200,23 @@ def test_the_status_is_told_whenever_it_changes(
     run(asyncio.wait_for(watch(), LIMIT_S))
 
 
+def test_a_run_that_comes_and_goes_between_two_looks_changes_the_status(
+    site: Site, database: Database, notifier: Notifier
+) -> None:
+    async def watch() -> None:
+        events = follow_status(site)
+        [(_, first, _)] = await _until(events, "status")
+        assert (first["current"], first["queue"], first["last_ended"]) == (None, [], None)
+        over = scenes.run(1, State.ERROR)
+        with database.write() as connection:
+            scenes.add(connection, over)
+        notifier.publish("runs")
+        news = (await _until(events, "status"))[-1][1]
+        assert (news["current"], news["last_ended"]) == (None, over.run_id)
+
+    run(asyncio.wait_for(watch(), LIMIT_S))
+
+
 def test_a_line_break_in_the_data_does_not_break_the_event() -> None:
     text = stream.message("log", {"text": "a\nb\r\n\n\u2028"})
     assert _parse(text) == ("log", {"text": "a\nb\r\n\n\u2028"}, None)

@@ -365,3 +365,5 @@ class Status(Body):
     """The run that executes."""
     queue: list[RunBody]
     """Those that wait, first first."""
+    last_ended: str | None = None
+    """The id of the run that ended last."""

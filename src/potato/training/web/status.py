@@ -1,4 +1,4 @@
-"""What is going on: the run that executes, and those that wait."""
+"""What is going on: the run that executes, those that wait, and which one ended last."""
 
 from __future__ import annotations
 
@@ -15,4 +15,5 @@ def status(connection: Connection) -> dict[str, Any]:
     return {
         "current": as_json(going[0]) if going else None,
         "queue": [as_json(run) for run in stored.queue(connection)],
+        "last_ended": stored.last_ended(connection),  # so that no run comes and goes between two looks unseen
     }

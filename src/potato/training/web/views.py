@@ -49,7 +49,7 @@ def training_page(connection: Connection, project: Project, now: datetime, befor
     found = stored.page(connection, PAGE + 1, before) if before is not None else recent[: PAGE + 1]
     going, queue = stored.in_states(connection, GOING), stored.queue(connection)
     return {
-        "shape": [[run.run_id, run.state.value] for run in (*going[:1], *queue)],
+        "shape": [stored.last_ended(connection), *([run.run_id, run.state.value] for run in (*going[:1], *queue))],
         "schemes": scheme_list(connection, project),
         "trainers": trainer_list(project),
         "backends": backend_list(connection, project, now),

@@ -23,10 +23,10 @@ function follow() {
   live?.start();
 }
 
-/** What of the status changes the page's parts: which runs go and wait, and their states. */
+/** What of the status changes the page's parts: which run ended last, which go and wait, and their states. */
 function take(status) {
   const runs = [status.current, ...status.queue].filter(Boolean);
-  const now = JSON.stringify(runs.map((run) => [run.run_id, run.state]));
+  const now = JSON.stringify([status.last_ended, ...runs.map((run) => [run.run_id, run.state])]);
   if (now !== shape) refreshParts();
   shape = now;
 }

@@ -17,7 +17,7 @@ async function look() {
   const text = sentence[0].toUpperCase() + sentence.slice(1);
   if (line.textContent !== text) line.textContent = text;
   const last = decisions.length ? `${decisions[0].at} ${decisions[0].kind}` : "";
-  if (last !== newest) refreshParts(); // a run that ends within a second never stands in the stream of the status
+  if (last !== newest) refreshParts();
   newest = last;
 }
 
