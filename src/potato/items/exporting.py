@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from potato.items.pre_labels import pre_labels
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store import Connection, Database, adjudications
-from potato.store.annotations import count_by_scheme, count_skips
+from potato.store.annotations import count_by_scheme, count_flags, count_skips
 from potato.store.exporting import AnsweredItem, Said, answered_items
 from potato.training.contract.files import sync_folder, write_json
 
@@ -32,7 +33,7 @@ class ExportDiffers(PotatoError):
 
     code = "export_differs"
 
-    def __init__(self, written: Mapping[str, int], stored: Mapping[str, int]) -> None:
+    def __init__(self, written: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
         super().__init__(f"the export would hold {dict(written)}, but the store has {dict(stored)}")
 
 
@@ -102,9 +103,12 @@ def export_labels(
 def export_file(
     project: Project, database: Database, path: Path, form: str = "jsonl", *, guard_formulas: bool = False
 ) -> Manifest:
-    """`export_labels` into a file, or a folder, that appears whole or not at all; `<path>.manifest.json` beside it."""
+    """`export_labels` into a file, or a folder, that appears whole or not at all; `<path>.manifest.json` beside it.
+
+    Of several at once to the same file the last one stays, with its own manifest.
+    """
     writes = exporter(form)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         if writes.is_folder:
             manifest = _export_folder(project, database, path, beside, form)
@@ -113,17 +117,24 @@ def export_file(
                 manifest = export_labels(project, database, file, form, guard_formulas=guard_formulas)
                 file.flush()
                 os.fsync(file.fileno())
-        beside.replace(path)
+        with database.exclusive("export", project.output_dir):  # the file and its manifest are of one export
+            if writes.is_folder:
+                _check_free(path, form)
+            beside.replace(path)
+            sync_folder(str(path.parent))
+            write_json(f"{path}.manifest.json", {"format": form, **manifest.as_json()})
     finally:
         shutil.rmtree(beside) if beside.is_dir() else beside.unlink(missing_ok=True)
-    sync_folder(str(path.parent))
-    write_json(f"{path}.manifest.json", {"format": form, **manifest.as_json()})
     return manifest
 
 
-def _export_folder(project: Project, database: Database, path: Path, beside: Path, form: str) -> Manifest:
+def _check_free(path: Path, form: str) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise NeedsFolder(form, path)
+
+
+def _export_folder(project: Project, database: Database, path: Path, beside: Path, form: str) -> Manifest:
+    _check_free(path, form)
     writes = exporter(form)
     beside.mkdir()
     with _Export(project, database) as export:
@@ -151,8 +162,8 @@ class _Export:
         stored, decided = count_by_scheme(self._conn), adjudications.count_by_scheme(self._conn)
         lines = self._lines(writes)
         write(_counted(lines, manifest, self._project.schemes), self._options(stored, decided))
-        wrote = {**manifest.answers, "skipped": manifest.skipped, "adjudicated": manifest.adjudicated.total()}
-        has = {**stored, "skipped": count_skips(self._conn), "adjudicated": sum(decided.values())}
+        wrote = _counts(manifest.answers, manifest.skipped, manifest.flagged, manifest.adjudicated)
+        has = _counts(stored, count_skips(self._conn), count_flags(self._conn), decided)
         if wrote != has:
             raise ExportDiffers(wrote, has)
         return manifest
@@ -160,8 +171,6 @@ class _Export:
     def _lines(self, writes: Exporter) -> Iterator[Line]:
         items = answered_items(self._conn, text=writes.reads_text)
         lines: Iterator[Line] = (line for item in items for line in _labels(item))
-        if not writes.flags:  # a line that holds nothing but a flag would hold nothing
-            lines = (line for line in lines if not (isinstance(line, Labels) and line.is_flag_only))
         if writes.pre_labels:
             return merge(lines, pre_labels(self._conn, self._project), key=lambda line: line.seq)
         return lines
@@ -179,6 +188,11 @@ class _Export:
             adjudicated=bool(decided),
             guard_formulas=self._guard,
         )
+
+
+def _counts(answers: Mapping[str, int], skipped: int, flagged: int, decided: Mapping[str, int]) -> dict[str, Any]:
+    """What must be the same in an export and in the store."""
+    return {"annotations": dict(answers), "skipped": skipped, "flagged": flagged, "adjudicated": dict(decided)}
 
 
 def _labels(item: AnsweredItem) -> Iterator[Labels]:

@@ -123,6 +123,7 @@ _SPAN_LABELS = (
 _COUNTS = select(answers_.c.scheme, func.count()).group_by(answers_.c.scheme)
 
 _SKIP_COUNT = select(func.count()).where(assignments.c.state == State.SKIPPED.value)
+_FLAG_COUNT = select(func.count()).where(assignments.c.flag.is_not(None))
 _LABELLED = select(answers_.c.scheme, func.count(answers_.c.item.distinct())).group_by(answers_.c.scheme)
 
 
@@ -206,6 +207,11 @@ def count_by_scheme(conn: Connection) -> dict[str, int]:
 def count_skips(conn: Connection) -> int:
     """How many times an annotator has skipped an item."""
     return conn.execute(_SKIP_COUNT).scalar() or 0
+
+
+def count_flags(conn: Connection) -> int:
+    """How many times an annotator has flagged an item."""
+    return conn.execute(_FLAG_COUNT).scalar() or 0
 
 
 def labelled_items(conn: Connection) -> dict[str, int]:

@@ -92,15 +92,13 @@ class Exporter(Protocol):
     """Writes labels in one format, as they come, holding no more than a few thousand of them.
 
     `keeps` says in a sentence what the format holds, `comes_back` whether an import of it gives the same labels.
-    `pre_labels` is whether it takes models' suggestions among people's labels, `flags` whether it holds flags,
-    `reads_text` whether it wants the items' texts; `needs` names the package that it imports, `is_folder` says that it
-    writes one.
+    `pre_labels` is whether it takes models' suggestions among people's labels, `reads_text` whether it wants the items'
+    texts; `needs` names the package that it imports, `is_folder` says that it writes one.
     """
 
     keeps: str
     comes_back: bool
     pre_labels: bool
-    flags: bool
     reads_text: bool
     needs: str | None
     is_folder: bool
@@ -116,7 +114,6 @@ class FileExporter:
     """The usual case: one file, no package, no suggestions."""
 
     pre_labels = False
-    flags = False
     reads_text = True
     comes_back = True
     needs: str | None = None

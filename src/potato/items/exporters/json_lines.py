@@ -17,7 +17,6 @@ class JsonLines(FileExporter):
         "the live suggestions"
     )
     pre_labels = True
-    flags = True
     reads_text = False
 
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:

@@ -12,11 +12,14 @@ from potato.schemes import Answer, Kind
 
 
 class LabelStudio(FileExporter):
-    """A list of tasks, one a line. Offsets of spans are in UTF-16 units there, as browsers count."""
+    """A list of tasks, one a line. Offsets of spans are in UTF-16 units there, as browsers count.
+
+    A flag is about the task, whether its annotator has answered or not: an empty annotation would count as an answer.
+    """
 
     keeps = (
-        "answers, times, skips, and adjudicated answers as ground truth, with the item's id and text; not what was "
-        "suggested"
+        "answers, times, skips, flags in the task's `meta`, and adjudicated answers as ground truth, with the item's "
+        "id and text; not what was suggested"
     )
 
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:
@@ -31,7 +34,13 @@ class LabelStudio(FileExporter):
 
 def _task(lines: list[Labels], options: Options) -> dict[str, Any]:
     data = {options.id_key: lines[0].item, options.text_key: lines[0].text}
-    return {"data": data, "annotations": [_annotation(line, options) for line in lines]}
+    task = {"data": data, "annotations": [_annotation(line, options) for line in lines if not line.is_flag_only]}
+    flags = [
+        {"annotator": line.annotator, "reason": line.flagged, "at": line.at}
+        for line in lines
+        if line.flagged is not None
+    ]
+    return {**task, "meta": {FLAGS: flags}} if flags else task
 
 
 def _annotation(line: Labels, options: Options) -> dict[str, Any]:
@@ -84,6 +93,8 @@ def _json(answer: Answer) -> tuple[str, dict[str, Any]]:
     return "textarea", {"text": [answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)]}
 
 
+FLAGS = "flagged"
+"""In a task's `meta`: the list of its flags."""
 SIDES = {"a": "left", "b": "right", "tie": "tie"}
 _TYPES: dict[Kind | None, Callable[[Answer], tuple[str, dict[str, Any]]]] = {
     Kind.NOMINAL: _choices,

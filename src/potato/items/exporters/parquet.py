@@ -28,7 +28,6 @@ class Parquet(FileExporter):
         "answers, times, skips, flags, adjudicated answers and what was suggested, and the item's text beside them; "
         "not the live suggestions"
     )
-    flags = True
     needs: str | None = "pyarrow"
 
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import BinaryIO
 
 from potato.items.exporters.base import FileExporter, Labels, Line, Options, as_text
-from potato.items.importers.plain import COLUMN
+from potato.items.importers.plain import COLUMN, YES
 from potato.schemes import Answer
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -18,7 +18,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 class Table(FileExporter):
     """A list, a number or spans are written as JSON; a text as it is."""
 
-    keeps = "answers, times, skips and adjudicated answers, and the item's text beside them; not what was suggested"
+    keeps = (
+        "answers, times, skips, flags and adjudicated answers, and the item's text beside them; not what was suggested"
+    )
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = delimiter
@@ -29,7 +31,7 @@ class Table(FileExporter):
         who = ["adjudicator"] if options.adjudicated else []
         with as_text(file) as text:
             writer = csv.writer(text, delimiter=self._delimiter, lineterminator="\r\n")
-            writer.writerow(map(guard, ("id", "annotator", *who, "at", "skipped", *columns, "text")))
+            writer.writerow(map(guard, ("id", "annotator", *who, "at", "skipped", "flagged", *columns, "text")))
             for line in lines:
                 if isinstance(line, Labels):
                     writer.writerow(map(guard, _row(line, options)))
@@ -42,9 +44,19 @@ def guarded(cell: str) -> str:
 
 def _row(line: Labels, options: Options) -> list[str]:
     who = [line.adjudicator or ""] if options.adjudicated else []
-    skipped = "" if line.skipped is None else line.skipped or "yes"
     answers = [cell(line.answers.get(name)) for name in options.schemes]
-    return [line.item, line.annotator or "", *who, line.at, skipped, *answers, line.text]
+    reasons = [reason_cell(line.skipped), reason_cell(line.flagged)]
+    return [line.item, line.annotator or "", *who, line.at, *reasons, *answers, line.text]
+
+
+def reason_cell(reason: str | None) -> str:
+    """The reason of a skip or flag as one cell: empty where there is neither, `yes` for one without a reason.
+
+    A reason that would then be read as something else stands in quotes, as JSON.
+    """
+    if reason is None:
+        return ""
+    return json.dumps(reason, ensure_ascii=False) if reason == YES or reason.startswith('"') else reason or YES
 
 
 def cell(answer: Answer | None) -> str:

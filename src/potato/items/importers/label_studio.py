@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from potato.items.exporters.label_studio import SIDES
+from potato.items.exporters.label_studio import FLAGS, SIDES
 from potato.items.importers.plain import PlainLine, Texts
 from potato.items.problems import RowProblem
 from potato.project import Project
@@ -20,7 +20,7 @@ def is_task(fields: Mapping[str, Any]) -> bool:
 
 
 def read_task(task: PlainLine, project: Project, texts: Texts) -> Iterator[PlainLine | RowProblem]:
-    """A task's annotations in the plain form. Predictions are nobody's answers, and are left out."""
+    """A task's annotations and flags in the plain form. Predictions are nobody's answers, and are left out."""
     properties = project.config.item_properties
     data = task.fields["data"]
     item = data.get(properties.id_key)
@@ -30,11 +30,34 @@ def read_task(task: PlainLine, project: Project, texts: Texts) -> Iterator[Plain
     text = data.get(properties.text_key)
     if not isinstance(text, str):
         text = texts([str(item)]).get(str(item), "")
+    flags = _flags(task.fields.get("meta"))
     for made in task.fields.get("annotations") or task.fields.get("completions") or []:
         try:
-            yield PlainLine(task.file, task.line, _line(item, text, made, project))
+            line = _line(item, text, made, project)
         except (KeyError, TypeError, AttributeError, IndexError, ValueError):
             yield RowProblem(task.file, task.line, "this annotation does not have the shape that Label Studio writes")
+            continue
+        annotator = line.get("annotator")
+        flag = flags.pop(annotator, None) if isinstance(annotator, str) else None
+        yield PlainLine(task.file, task.line, line if flag is None else {**line, "flagged": flag["flagged"]})
+    for flag in flags.values():
+        yield PlainLine(task.file, task.line, {"id": item, **flag})
+
+
+def _flags(meta: Any) -> dict[Any, dict[str, Any]]:
+    """Annotator → the line that tells of their flag, as an export wrote it into the task's `meta`; others have none."""
+    said = meta.get(FLAGS) if isinstance(meta, dict) else None
+    made = [flag for flag in said if isinstance(flag, dict)] if isinstance(said, list) else []
+    return {
+        flag["annotator"]: {
+            "annotator": flag["annotator"],
+            "annotations": {},
+            "at": flag.get("at"),
+            "flagged": flag.get("reason"),
+        }
+        for flag in made
+        if isinstance(flag.get("annotator"), str)
+    }
 
 
 def _line(item: Any, text: str, made: Mapping[str, Any], project: Project) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from potato.schemes import Kind, Scheme
 COLUMN = "annotations."
 OTHERS = "annotations"
 """In a typed table: what does not fit its column, as JSON."""
+YES = "yes"
+"""In a table: that an item was skipped, or flagged, without a reason."""
 
 
 Texts = Callable[[list[str]], Mapping[str, str]]
@@ -44,14 +46,26 @@ def _from_cells(row: Mapping[str, str], schemes: Mapping[str, Scheme]) -> dict[s
     fields: dict[str, Any] = {name: value for name, value in row.items() if not name.startswith(COLUMN)}
     cells = {name[len(COLUMN) :]: cell for name, cell in row.items() if name.startswith(COLUMN)}
     fields["annotations"] = {name: _answer(schemes.get(name), cell) for name, cell in cells.items() if cell}
-    for name in ("at", "skipped", "adjudicator"):
+    for name in ("at", "skipped", "flagged", "adjudicator"):
         if not fields.get(name):
             fields.pop(name, None)
+    for name in ("skipped", "flagged"):
+        if name in fields:
+            fields[name] = _reason(fields[name])
     if "adjudicator" in fields and not fields.get("annotator"):
         fields.pop("annotator", None)
-    if fields.get("skipped") == "yes":
-        fields["skipped"] = ""
     return fields
+
+
+def _reason(cell: str) -> str:
+    """The reason that a cell of a table gives, as `exporters.tables` writes it."""
+    if cell == YES:
+        return ""
+    try:
+        reason = json.loads(cell) if cell.startswith('"') else cell
+    except ValueError:  # somebody's own words, which begin with a quotation
+        return cell
+    return str(reason)
 
 
 def _answer(scheme: Scheme | None, cell: str) -> Any:

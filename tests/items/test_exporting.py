@@ -1,0 +1,230 @@
+"""Exports of odd stores, of every type of question in every format, and several at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from makers import SENTIMENT, Small, later, make_project, opened, small, write_rows
+from potato.items.exporters import EXPORTERS
+from potato.items.exporting import Manifest, NeedsFolder, export_file
+from potato.items.importers import PlainLine, plain_lines
+from potato.items.loading import load_items
+from potato.schemes.registry import SCHEME_TYPES
+from potato.store import accounts, adjudications
+from potato.store.adjudications import decided_at
+
+TEXT = "Ann Lee, of 💩 York"
+LABELS = ["yes", "no", '["a"]']
+YORK = {"start": 14, "end": 18, "label": "B", "text": "York"}
+ASKED: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "radio": ({"labels": LABELS}, LABELS),
+    "multiselect": ({"labels": LABELS}, [["yes", "no"], [], ['["a"]']]),
+    "likert": ({"size": 5}, [1, 5, 3]),
+    "slider": ({"min": 0, "max": 1, "step": 0.25}, [0, 1, 0.25]),
+    "number": ({}, [0, -1.5e-7, 10**15]),
+    "span": (
+        {"labels": ["A", "B"]},
+        [[{**YORK, "start": 12, "label": "A", "text": "💩 York"}, YORK], [], [{**YORK, "start": 0, "end": 3, "text": "Ann"}]],
+    ),
+    "pairwise": ({}, ["a", "b", "tie"]),
+    "text": ({}, ["5", '"said"', "null"]),
+}  # fmt: skip
+"""A question of each type, and what three annotators answer to it."""
+FORMS = list(EXPORTERS)
+SUFFIX = {"label-studio": "json", "spacy": "spacy.jsonl", "hf-datasets": "folder"}
+
+
+def target(folder: Path, form: str) -> Path:
+    return folder / f"out.{SUFFIX.get(form, form)}"
+
+
+@pytest.fixture(scope="module")
+def every_type(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
+    """A project with a question of every type, answered by three annotators, and exported in every format."""
+    folder = tmp_path_factory.mktemp("types")
+    write_rows(folder, [{"id": "1", "text": TEXT, "text_a": "a", "text_b": "b"}])
+    schemes = [
+        {"annotation_type": type_, "name": type_, "description": f"{type_}?", "required": False, **more}
+        for type_, (more, _) in ASKED.items()
+    ]
+    project = make_project(folder, annotation_schemes=schemes, annotations_per_item=3)
+    with opened(project) as database:
+        load_items(project, database)
+        made = Small(project, database)
+        for number, name in enumerate(("ann", "bob", "cem")):
+            answers = {type_: made.parse(type_, values[number]) for type_, (_, values) in ASKED.items()}
+            made.save(made.user(name), 1, answers, later(number))
+        for form in EXPORTERS:
+            export_file(project, database, target(folder, form), form)
+        yield made
+
+
+@pytest.mark.parametrize("type_", ASKED)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_format_has_the_answers_of_every_type(every_type: Small, form: str, type_: str) -> None:
+    path = target(every_type.project.task_dir, form)
+    answers = [every_type.parse(type_, answer) for answer in ASKED[type_][1]]
+    if EXPORTERS[form].comes_back:
+        assert _said(path, every_type, type_) == answers
+    else:
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        assert [_learnt(line, type_) for line in lines] == [_to_learn(type_, answer) for answer in answers]
+
+
+def _said(path: Path, project: Small, scheme: str) -> list[Any]:
+    """The answers that an import of the file finds, by annotator."""
+    lines = list(plain_lines(path, project.project, lambda ids: dict.fromkeys(ids, TEXT)))
+    assert all(isinstance(line, PlainLine) for line in lines)
+    by = {line.fields["annotator"]: line.fields["annotations"] for line in lines if isinstance(line, PlainLine)}
+    return [project.parse(scheme, by[name][scheme]) for name in sorted(by)]
+
+
+def _learnt(line: dict[str, Any], scheme: str) -> Any:
+    """What a line for spaCy has of a question."""
+    if scheme in line["spans"]:
+        return line["spans"][scheme]
+    return {name: yes for name, yes in line["cats"].items() if name.partition("=")[0] == scheme}
+
+
+def _to_learn(type_: str, answer: Any) -> Any:
+    if type_ == "span":
+        return [[span["start"], span["end"], span["label"]] for span in answer]
+    chosen = answer if isinstance(answer, list) else [answer]
+    return {f"{type_}={label}": float(label in chosen) for label in LABELS} if type_ in ("radio", "multiselect") else {}
+
+
+def test_no_type_of_question_is_left_out_here() -> None:
+    assert set(ASKED) == {type_.model_json_schema()["properties"]["annotation_type"]["const"] for type_ in SCHEME_TYPES}
+
+
+# ---- Odd stores
+
+
+def _skipped_by_all(project: Small) -> None:
+    for name, reason in (("ann", "no"), ("bob", None)):
+        project.skip(project.user(name), 1, reason)
+    project.save(project.user("ann"), 2, {"sentiment": "positive"})
+
+
+def _annotator_removed(project: Small) -> None:
+    ann = project.user("ann")
+    project.save(ann, 1, {"sentiment": "positive"})
+    project.flag(ann, 1, "odd")
+    project.write(accounts.set_password, ann, None)
+    project.write(lambda conn: accounts.set_link(conn, ann, None, later(1)))
+
+
+def _decided_by_nobodys_answer(project: Small) -> None:
+    """All answers were taken back after the decision."""
+    ann = project.user("ann")
+    project.save(ann, 1, {"sentiment": "positive"})
+    project.write(adjudications.decide, [decided_at(1, "sentiment", "negative", "mira", later(1))])
+    project.save(ann, 1, {"sentiment": None}, later(2))
+
+
+ODD: dict[str, tuple[Callable[[Small], None], dict[str, Any]]] = {
+    "skipped by all": (_skipped_by_all, {"annotations": 1, "items": 2, "annotators": 2, "skipped": 2}),
+    "its annotator removed": (_annotator_removed, {"annotations": 1, "items": 1, "annotators": 1, "flagged": 1}),
+    "decided, and no answer left": (
+        _decided_by_nobodys_answer,
+        {"annotations": 0, "items": 1, "annotators": 0, "adjudicated": {"sentiment": 1}},
+    ),
+    "nothing answered": (lambda _: None, {"annotations": 0, "items": 0, "annotators": 0}),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_store_is_exported_whole_in_every_format(tmp_path: Path, what: str) -> None:
+    make, counts = ODD[what]
+    with small(tmp_path, 3, annotations_per_item=2) as project:
+        make(project)
+        for form, exporter in EXPORTERS.items():
+            path = target(tmp_path, form)
+            export_file(project.project, project.database, path, form)
+            manifest = json.loads(Path(f"{path}.manifest.json").read_text())
+            assert {name: manifest[name] for name in counts} == counts, form
+            if exporter.comes_back:
+                lines = [
+                    line.fields for line in plain_lines(path, project.project, dict) if isinstance(line, PlainLine)
+                ]
+                said = sum(len(line["annotations"]) for line in lines if "annotator" in line)
+                assert (len(lines), said) == (manifest["lines"], counts["annotations"]), form
+
+
+def test_another_overlap_after_a_restart_changes_nothing_of_what_is_exported(tmp_path: Path) -> None:
+    schemes = [SENTIMENT]
+    with small(tmp_path, 3, annotations_per_item=3, annotation_schemes=schemes) as project:
+        for minute, name in enumerate(("ann", "bob", "cem")):
+            project.save(project.user(name), 1, {"sentiment": "positive"}, later(minute))
+        project.skip(project.user("ann"), 2, "no")
+        exports = {form: _export(project, form) for form in EXPORTERS}
+        for overlap in (1, 5):
+            changed = make_project(tmp_path, annotations_per_item=overlap, annotation_schemes=schemes)
+            load_items(changed, project.database)
+            again = Small(changed, project.database)
+            assert {form: _export(again, form) for form in EXPORTERS} == exports
+
+
+def _export(project: Small, form: str) -> tuple[bytes, dict[str, Any]]:
+    path = target(project.project.task_dir, form)
+    file = path / "data" / "train.parquet" if EXPORTERS[form].is_folder else path
+    manifest = export_file(project.project, project.database, path, form).as_json()
+    written = file.read_bytes()
+    if EXPORTERS[form].is_folder:
+        path.rename(path.with_name(f"before-{len(list(project.project.task_dir.iterdir()))}"))
+    return written, manifest
+
+
+# ---- Several at once
+
+
+def test_exports_at_once_to_one_file_leave_one_whole_export_with_its_own_manifest(tmp_path: Path) -> None:
+    """And annotators go on saving meanwhile."""
+    with small(tmp_path, 30) as project:
+        users = [project.user(name) for name in ("ann", "bob")]
+        path, stop, seq = tmp_path / "out.jsonl", threading.Event(), iter(range(1, 31))
+
+        def export() -> Manifest:
+            return export_file(project.project, project.database, path)
+
+        def annotate() -> None:
+            while not stop.is_set() and (item := next(seq, None)) is not None:
+                for user in users:
+                    project.save(user, item, {"sentiment": "positive"})
+
+        with ThreadPoolExecutor(7) as pool:
+            annotator = pool.submit(annotate)
+            made = [each.result() for each in [pool.submit(export) for _ in range(12)]]
+            stop.set()
+            annotator.result()
+        manifest = json.loads(Path(f"{path}.manifest.json").read_text())
+        lines = path.read_text().splitlines()
+        assert manifest["lines"] == manifest["annotations"] == len(lines)
+        assert manifest in [{"format": "jsonl", **each.as_json()} for each in made]
+        assert list(tmp_path.glob("*.part")) == []
+
+
+def test_of_folders_at_once_to_one_place_the_first_stays(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "positive"})
+        out, both = tmp_path / "out", threading.Barrier(2)
+
+        def export() -> str:
+            both.wait()
+            try:
+                export_file(project.project, project.database, out, "hf-datasets")
+            except NeedsFolder as taken:
+                return taken.message
+            return ""
+
+        with ThreadPoolExecutor(2) as pool:
+            said = sorted(each.result() for each in [pool.submit(export) for _ in range(2)])
+        assert said == ["", f"{out} is there already; hf-datasets is a new folder"]
+        assert sorted(each.name for each in tmp_path.glob("out*")) == ["out", "out.manifest.json"]
