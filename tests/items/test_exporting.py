@@ -23,6 +23,7 @@ from potato.store.adjudications import decided_at
 TEXT = "Ann Lee, of 💩 York"
 LABELS = ["yes", "no", '["a"]']
 YORK = {"start": 14, "end": 18, "label": "B", "text": "York"}
+MORE = {**YORK, "start": 12, "label": "A", "text": "💩 York"}
 ASKED: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "radio": ({"labels": LABELS}, LABELS),
     "multiselect": ({"labels": LABELS}, [["yes", "no"], [], ['["a"]']]),
@@ -31,7 +32,7 @@ ASKED: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "number": ({}, [0, -1.5e-7, 10**15]),
     "span": (
         {"labels": ["A", "B"]},
-        [[{**YORK, "start": 12, "label": "A", "text": "💩 York"}, YORK], [], [{**YORK, "start": 0, "end": 3, "text": "Ann"}]],
+        [[MORE, YORK], [], [{**YORK, "start": 0, "end": 3, "text": "Ann"}]],
     ),
     "pairwise": ({}, ["a", "b", "tie"]),
     "text": ({}, ["5", '"said"', "null"]),
