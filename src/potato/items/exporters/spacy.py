@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, BinaryIO
 
@@ -21,11 +21,12 @@ class Spacy(FileExporter):
     comes_back = False
 
     def write(self, lines: Iterable[Line], file: BinaryIO, options: Options) -> None:
-        encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+        encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
+        learnt = _Learnt(options.known)
         with as_text(file) as text:
             for line in lines:
-                if isinstance(line, Labels) and line.skipped is None and (learnt := _annotations(line, options)):
-                    text.write(encode({"text": line.text, **learnt, "meta": _meta(line)}) + "\n")
+                if isinstance(line, Labels) and line.skipped is None and (said := learnt.of(line.answers)):
+                    text.write(encode({"text": line.text, **said, "meta": _meta(line)}) + "\n")
 
 
 def _meta(line: Labels) -> dict[str, Any]:
@@ -33,30 +34,35 @@ def _meta(line: Labels) -> dict[str, Any]:
     return {"id": line.item, **who, "at": line.at}
 
 
-def _annotations(line: Labels, options: Options) -> dict[str, Any]:
-    cats: dict[str, float] = {}
-    spans: dict[str, list[list[Any]]] = {}
-    for name, answer in line.answers.items():
-        scheme = options.known.get(name)
-        if scheme is not None and scheme.kind is Kind.SPAN and isinstance(answer, list):
-            spans[name] = sorted([span["start"], span["end"], span["label"]] for span in answer)
-        elif scheme is not None and scheme.kind in (Kind.NOMINAL, Kind.MULTILABEL):
-            cats.update(_cats(scheme, answer, prefix=_choosing(options) > 1))
-    found: dict[str, Any] = {"cats": cats} if cats else {}
-    if spans:
-        found["spans"] = spans
-        marked = sorted(span for of_scheme in spans.values() for span in of_scheme)
-        if all(one[1] <= other[0] for one, other in pairwise(marked)):
-            found["entities"] = marked
-    return found
+class _Learnt:
+    """What spaCy learns of answers to the project's questions: some become categories, some spans."""
 
+    def __init__(self, schemes: Mapping[str, Scheme]) -> None:
+        choosing = {name: each for name, each in schemes.items() if each.kind in (Kind.NOMINAL, Kind.MULTILABEL)}
+        self._marking = {name for name, each in schemes.items() if each.kind is Kind.SPAN}
+        self._labels = {name: each.label_names() for name, each in choosing.items()}
+        self._prefixes = {name: f"{name}=" if len(choosing) > 1 else "" for name in choosing}
 
-def _choosing(options: Options) -> int:
-    """How many questions give categories. With several, a category is called `question=label`."""
-    return sum(scheme.kind in (Kind.NOMINAL, Kind.MULTILABEL) for scheme in options.known.values())
+    def of(self, answers: Mapping[str, Answer]) -> dict[str, Any]:
+        """The parts of a line; empty where spaCy learns nothing of the answers."""
+        cats: dict[str, float] = {}
+        spans: dict[str, list[list[Any]]] = {}
+        for name, answer in answers.items():
+            if name in self._labels:
+                cats.update(self._cats(name, answer))
+            elif name in self._marking and isinstance(answer, list):
+                spans[name] = sorted([span["start"], span["end"], span["label"]] for span in answer)
+        found: dict[str, Any] = {"cats": cats} if cats else {}
+        if spans:
+            found["spans"] = spans
+            marked = sorted(span for of_scheme in spans.values() for span in of_scheme)
+            if all(one[1] <= other[0] for one, other in pairwise(marked)):
+                found["entities"] = marked
+        return found
 
-
-def _cats(scheme: Scheme, answer: Answer, *, prefix: bool) -> dict[str, float]:
-    chosen = answer if isinstance(answer, list) else [answer]
-    names = [*scheme.label_names(), *(name for name in chosen if name not in scheme.label_names())]
-    return {f"{scheme.name}={name}" if prefix else name: float(name in chosen) for name in names}
+    def _cats(self, name: str, answer: Answer) -> dict[str, float]:
+        """Each label of the question, and whether it was chosen. With several questions, `question=label`."""
+        labels, prefix = self._labels[name], self._prefixes[name]
+        chosen = answer if isinstance(answer, list) else [answer]
+        gone = [label for label in chosen if label not in labels]
+        return {f"{prefix}{label}": float(label in chosen) for label in [*labels, *gone]}
