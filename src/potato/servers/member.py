@@ -8,7 +8,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 
 from potato.errors import PotatoError
+from potato.servers.orphans import Orphans
 from potato.store.election import Candidate, Standing
+from potato.store.unreachable import StoreUnreachable
 from potato.training.runs.pulse import Pulse
 from potato.web.site import Site
 
@@ -29,6 +31,7 @@ class Member:
         self._term: ExitStack | None = None
         self._epoch: int | None = None
         self._away = False
+        self._orphans = Orphans(site.project, site.database)
         self._pulse = Pulse()
         self._thread = threading.Thread(target=self._watch, name="office", daemon=True)
         site.standing = Standing(None, None, 0.0)
@@ -65,6 +68,7 @@ class Member:
             _log.exception("the office of the supervisor could not be looked for")
             standing = Standing(None, None, 0.0)
         self._take(standing)
+        self._end_orphans()
 
     def _take(self, standing: Standing) -> None:
         before = self._site.standing
@@ -76,6 +80,15 @@ class Member:
         self._site.standing = standing
         if before is None or (before.epoch, before.office) != (standing.epoch, standing.office):
             self._tell()  # what was passed on, and what streams, begins anew where it belongs now
+            self._orphans.find()
+
+    def _end_orphans(self) -> None:
+        try:
+            self._orphans.end()
+        except StoreUnreachable:
+            return  # told already; they are looked for again with the next look
+        except Exception:
+            _log.exception("workers whose runs are over could not be ended")
 
     def _enter(self, epoch: int) -> bool:
         term = ExitStack()

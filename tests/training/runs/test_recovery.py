@@ -39,11 +39,11 @@ def in_state(lab: Lab, run_id: str, *states: State) -> Run:
         run = lab.run(run_id)
         return run if run.state in states or run.is_finished else None
 
-    run: Run = wait_for(look, 60)
+    run: Run = wait_for(look, 120)
     return run
 
 
-def ended(lab: Lab, run_id: str, limit: float = 60) -> Run:
+def ended(lab: Lab, run_id: str, limit: float = 120) -> Run:
     def look() -> Run | None:
         run = lab.run(run_id)
         return run if run.is_finished else None

@@ -70,7 +70,7 @@ class Intake:
                 return held
             if name == PREDICTIONS and held + len(fresh) > self._limit_mb * 1_000_000:
                 raise PredictionsTooLarge(self._limit_mb)
-            _append(path, fresh)
+            _put(path, self._base(name) + held, fresh)
             return held + len(fresh)
 
     def held(self) -> dict[str, int]:
@@ -141,21 +141,25 @@ def begin_attempt(folder: Path) -> dict[str, int]:
     for name in GROWING:
         path = folder / name
         if path.exists() and path.stat().st_size and not _ends_a_line(path):
-            _append(path, b"\n")
+            _put(path, path.stat().st_size, b"\n")
         bases[name] = path.stat().st_size if path.exists() else 0
     (folder / f"{PREDICTIONS}.part").unlink(missing_ok=True)
     return bases
 
 
-def _append(path: Path, data: bytes) -> None:
-    with path.open("ab", buffering=0) as file:  # a buffer would try again, when it is closed, to write its rest
-        before, rest = file.tell(), memoryview(data)
-        try:
-            while rest:
-                rest = rest[file.write(rest) :]
-        except OSError:
-            os.truncate(path, before)  # half a piece would be taken for a whole one
-            raise
+def _put(path: Path, end: int, data: bytes) -> None:
+    """Add to the file of `end` bytes, at its place: of two servers that take the same piece, because one was stalled
+    and the other elected meanwhile, the second changes nothing."""
+    file, rest, at = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), memoryview(data), end
+    try:
+        while rest:
+            wrote = os.pwrite(file, rest, at)
+            rest, at = rest[wrote:], at + wrote
+    except OSError:
+        os.ftruncate(file, end)  # half a piece would be taken for a whole one
+        raise
+    finally:
+        os.close(file)
 
 
 def _ends_a_line(path: Path) -> bool:

@@ -72,6 +72,8 @@ class Job:
     log: Callable[[str], None]
     amend: Callable[..., None] = lambda **fields: None
     """Writes fields of the run's row, such as `host`, that only the backend knows."""
+    make_sure: Callable[[], None] = lambda: None
+    """Raises `OutOfOffice` once another server looks after the run; asked before what cannot be undone."""
 
 
 class StoppedThere(PotatoError):

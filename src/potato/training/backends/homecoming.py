@@ -106,6 +106,7 @@ class Homecoming:
         if self._settings.keep_remote:
             self._notes.say(f"the job's folder stays on {self._host} (keep_remote): {self._listing.folder}")
             return
+        self._job.make_sure()
         try:
             session.call("remove", run_id=self._job.run_id, keep_artifacts=keep_artifacts)
         except (HostFailed, HostSilent) as error:

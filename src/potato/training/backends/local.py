@@ -90,7 +90,7 @@ class LocalBackend:
         spec = job.folder / "spec.json"
         self._spec(job).write(str(spec))
         try:
-            worker = launch.start(sys.executable, str(spec), str(job.folder), os.environ)
+            worker = launch.start(sys.executable, str(spec), str(job.folder), os.environ, may_begin=job.make_sure)
         except OSError as error:
             raise WorkerNotStarted(f"The worker could not be started: {error}") from error
         return self._execution(worker, job)

@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from potato.errors import PotatoError
+from potato.store.election import OutOfOffice
 from potato.training.agent.keeper import LOST, STOPPED
 from potato.training.agents.claim import Claim
 from potato.training.backends.agent import AgentFailed
@@ -127,7 +128,8 @@ class SshExecution:
             _log.exception("run %s met an error", self._job.run_id)
             self._outcome = error
         if self._attendance.has_begun and not self._is_clear and not self._leaving:
-            self._clear_up()
+            with contextlib.suppress(OutOfOffice):  # then the run is another server's to end
+                self._clear_up()
 
     def _see_through(self) -> None:
         """Serve one connection after another until the run has ended."""
@@ -180,8 +182,10 @@ class SshExecution:
             self._notes.say(line)
 
     def _look(self) -> None:
+        """Raise where the run is over here, or another server's: each connection would end the other's."""
         if self._over.is_set():
             raise Interrupted
+        self._job.make_sure()
 
     def _may_go_on(self, reason: str) -> None:
         """Wait a moment before the next try. Raises where there is to be none."""
@@ -288,6 +292,8 @@ class SshExecution:
                         return
             except Interrupted:
                 return
+            except OutOfOffice:
+                raise
             except (Lost, PotatoError) as error:
                 reason = str(error)
             self._over.wait(pause)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,13 +16,14 @@ from potato.project import Project
 from potato.schemes import Answer
 from potato.store import Connection, Database, corpus
 from potato.store.corpus import CorpusItem
+from potato.training.bundle.beside import written
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import Gathered, gather
 from potato.training.bundle.judged import Beside, require_judged
 from potato.training.bundle.media import Images, reads_images
 from potato.training.bundle.warnings import warnings_of
 from potato.training.contract.bundle import FORMAT, SPLITS
-from potato.training.contract.files import sha256_file, sync_folder, write_json
+from potato.training.contract.files import sha256_file, write_json
 from potato.training.splits import split_of
 from potato.training.trainers.base import TrainerInfo
 
@@ -49,15 +49,17 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
 
     Raises `NotEnoughLabels`; then there is no bundle.
     """
-    beside = folder.with_name(folder.name + ".part")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
+    with written(folder, database) as beside:
+        return _build(database, project, info, schemas, beside)
+
+
+def _build(database: Database, project: Project, info: TrainerInfo, schemas: Sequence[str], folder: Path) -> Built:
     with database.read() as connection:
         labels_upto = corpus.newest_change(connection)
         gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
-        images = Images(project, beside) if reads_images(info) else None
+        images = Images(project, folder) if reads_images(info) else None
         live = Beside(connection, schemas[0]) if info.calibrates_live else None
-        built = _write_items(connection, project, gathered, beside, images, live)
+        built = _write_items(connection, project, gathered, folder, images, live)
     built.labels_upto = labels_upto
     if live is not None:
         require_judged(info, live.scheme, live.judged)
@@ -66,10 +68,7 @@ def build(database: Database, project: Project, info: TrainerInfo, schemas: Sequ
     built.warnings = warnings_of(project, gathered, built.answers, built.counts)
     if images is not None and images.left_out:
         built.warnings.append(f"{images.left_out} items were left out: their image is no file under task_dir")
-    _write_manifest(project, gathered, built, beside)
-    shutil.rmtree(folder, ignore_errors=True)
-    beside.replace(folder)
-    sync_folder(str(folder.parent))
+    _write_manifest(project, gathered, built, folder)
     return built
 
 

@@ -17,10 +17,12 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
+from potato.store import Database
+from potato.training.bundle.beside import written
 from potato.training.bundle.build import digest_of
 from potato.training.bundle.enough import require_enough
 from potato.training.contract.bundle import SPLITS, Bundle, BundleError, BundleItem
-from potato.training.contract.files import sync_folder, write_json
+from potato.training.contract.files import write_json
 from potato.training.trainers.base import TrainerInfo
 
 
@@ -31,7 +33,9 @@ class WholeIsGone(PotatoError):
     status = 409
 
 
-def take_share(project: Project, info: TrainerInfo, whole: Path, folder: Path, share: float) -> dict[str, Any]:
+def take_share(
+    project: Project, database: Database, info: TrainerInfo, whole: Path, folder: Path, share: float
+) -> dict[str, Any]:
     """Write the bundle of `share` of `whole`'s training items to `folder`, replacing what is there.
 
     Answers `digest`, `counts`, `warnings` as `training.build` does. Nothing is predicted beyond the held-out items.
@@ -40,18 +44,15 @@ def take_share(project: Project, info: TrainerInfo, whole: Path, folder: Path, s
     try:
         bundle = Bundle(str(whole))
         chosen = chosen_ids(bundle.items("train"), share, project.config.model_training.split_seed)
-        beside = _begin(folder)
         train = [item for item in bundle.items("train") if item.id in chosen]
     except BundleError as error:
         raise WholeIsGone(str(error), hint="start the run again, and ask for the new run's learning curve") from error
     for name in bundle.schemas:
         answers = [item.targets[name] for item in train if name in item.targets]
         require_enough(info, project.schemes[name], answers)
-    _copy(whole, beside, chosen)
-    digest, counts = _write_manifest(bundle, beside, train)
-    shutil.rmtree(folder, ignore_errors=True)
-    beside.replace(folder)
-    sync_folder(str(folder.parent))
+    with written(folder, database) as beside:
+        _copy(whole, beside, chosen)
+        digest, counts = _write_manifest(bundle, beside, train)
     return {"digest": digest, "counts": counts, "warnings": []}
 
 
@@ -63,13 +64,6 @@ def chosen_ids(items: Iterable[BundleItem], share: float, seed: int) -> set[str]
 
 def _place(item: str, seed: int) -> bytes:
     return hashlib.sha256(f"curve:{seed}:{item}".encode("utf-8", "surrogatepass")).digest()
-
-
-def _begin(folder: Path) -> Path:
-    beside = folder.with_name(folder.name + ".part")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
-    return beside
 
 
 def _copy(whole: Path, beside: Path, chosen: set[str]) -> None:

@@ -32,7 +32,7 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
     """
     info = _info(args["trainer"])
     if "whole" in args:
-        return take_share(project, info, Path(args["whole"]), Path(args["folder"]), args["share"])
+        return take_share(project, database, info, Path(args["whole"]), Path(args["folder"]), args["share"])
     built = build_bundle(database, project, info, args["schemas"], Path(args["folder"]))
     trained = {} if info.calibrates_live else built.trained  # a calibration leaves the model as it is
     for scheme, groups in trained.items():

@@ -17,6 +17,7 @@ from potato.store.retraining import Decision
 from potato.store.runs import Run, State
 from potato.tasks import TaskRefused, TaskRunner
 from potato.training.backends import Backend, Ended, Execution, StoppedThere
+from potato.training.bundle.beside import unfinished
 from potato.training.runs import ends
 from potato.training.runs.ends import LEAVING, RunCancelled, ServerCloses
 from potato.training.runs.folder import RunFolder
@@ -128,19 +129,13 @@ class Course:
         journal = Journal(self._records, self._folder, self._run.run_id, self._log)
         execution, resumed = self._execution()
         try:
-            ended = self._look_after(execution, journal)
+            ended = self._followed(execution, journal)
         except LEAVING:
             execution.close()
             raise
-        except (RunCancelled, ends.RunFailed) as reason:
-            self._stop(execution, journal, reason)
-            raise
-        except PotatoError:  # the backend has lost it
-            execution.kill()
-            self._pull(journal, everything=True)
-            raise
         execution.close()
-        failed = ends.failure(journal.outcome, ended, resumed)
+        elsewhere = self._run.host if self._run.host != execution.host else None
+        failed = ends.failure(journal.outcome, ended, resumed, elsewhere)
         if failed is not None:
             raise self._with_hint(failed)
         self._limits.look_at_predictions()
@@ -208,9 +203,24 @@ class Course:
             execution = backend.start(job)
         else:
             self._log.say("the server was started again; following the run")
-        if execution.host:
+        if execution.host and not self._run.host:
             self._records.amend(self._run.run_id, host=execution.host)
         return execution, resumed
+
+    def _followed(self, execution: Execution, journal: Journal) -> Ended:
+        """How the worker ended. What has to end before that is ended, unless another server looks after it now."""
+        try:
+            return self._look_after(execution, journal)
+        except LEAVING:
+            raise
+        except (RunCancelled, ends.RunFailed) as reason:
+            self._stop(execution, journal, reason)
+            raise
+        except PotatoError:  # the backend has lost it
+            self._records.make_sure()
+            execution.kill()
+            self._pull(journal, everything=True)
+            raise
 
     def _look_after(self, execution: Execution, journal: Journal) -> Ended:
         lingers: float | None = None
@@ -233,13 +243,9 @@ class Course:
 
     def _stop(self, execution: Execution, journal: Journal, reason: Exception) -> None:
         """SIGTERM to the whole group, SIGKILL after `grace_seconds`; what it still says is kept."""
-        try:
-            self._step("stopping")
-            self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
-            self._await_end(execution, journal)
-        except LEAVING:
-            execution.close()
-            raise
+        self._step("stopping")
+        self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
+        self._await_end(execution, journal)
 
     def _await_end(self, execution: Execution, journal: Journal) -> None:
         execution.stop()
@@ -307,6 +313,8 @@ class Course:
         return ends.RunFailed(failed.error["code"] or "", failed.message, hint)
 
     def _end(self, state: State, error: dict[str, Any] | None) -> None:
+        self._records.make_sure()
         self._log.say(f"the run failed: {error['message']}" if error else "the run was cancelled")
-        shutil.rmtree(self._folder.unfinished_bundle, ignore_errors=True)
+        for left in unfinished(self._folder.bundle):
+            shutil.rmtree(left, ignore_errors=True)
         self._move(state, step="", finished_at=self._records.now(), error=error)

@@ -76,8 +76,15 @@ def predictions_too_large(size: int, limit_mb: int) -> RunFailed:
     )
 
 
-def interrupted() -> RunFailed:
-    """The worker of a run that an earlier server process started is gone without a word."""
+def interrupted(left_on: str | None) -> RunFailed:
+    """The worker of a run that an earlier server process started is gone without a word; or it was left on another
+    machine, where nobody can follow it."""
+    if left_on is not None:
+        return RunFailed(
+            "interrupted",
+            f"the run was going on {left_on}, and the server that supervises now, on another machine, cannot follow it",
+            f"start the run again; a server of this project on {left_on} ends what still goes on there",
+        )
     return RunFailed(
         "interrupted",
         "the server stopped while the run was going",
@@ -85,15 +92,16 @@ def interrupted() -> RunFailed:
     )
 
 
-def failure(outcome: Outcome, ended: Ended, resumed: bool) -> RunFailed | None:
-    """Why a run failed whose worker is gone; None where it came to a result."""
+def failure(outcome: Outcome, ended: Ended, resumed: bool, left_on: str | None = None) -> RunFailed | None:
+    """Why a run failed whose worker is gone; None where it came to a result. `left_on` is the machine on which the
+    earlier server process started it, where that is another than this."""
     if outcome.result is not None and outcome.result.get("status") == "success":
         return None
     if outcome.error is not None:
         error = error_of(outcome.error)
         return RunFailed(error["code"], error["message"], error["hint"])
     if ended.code is None and resumed:
-        return interrupted()
+        return interrupted(left_on)
     return _unexplained(ended)
 
 

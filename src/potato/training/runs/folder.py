@@ -36,11 +36,6 @@ class RunFolder:
         return self.path / "bundle.tar.gz"
 
     @property
-    def unfinished_bundle(self) -> Path:
-        """A bundle that is being written."""
-        return self.path / "bundle.part"
-
-    @property
     def artifacts(self) -> Path:
         """The model's files."""
         return self.path / "artifacts"

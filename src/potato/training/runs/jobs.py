@@ -25,4 +25,5 @@ def job_of(run: Run, settings: ModelTraining, folder: RunFolder, records: Record
         step=lambda text: records.amend(run.run_id, step=text),
         log=log,
         amend=lambda **fields: records.amend(run.run_id, **fields),
+        make_sure=records.make_sure,
     )

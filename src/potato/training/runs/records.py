@@ -56,6 +56,11 @@ class Records:
                 check(connection, self.epoch)
             return function(connection)
 
+    def make_sure(self) -> None:
+        """Raise `OutOfOffice` once another server was elected: asked before what no transaction of the store guards."""
+        if self.epoch is not None:
+            self.read(lambda connection: None)
+
     def put_fact(self, name: str, value: Any) -> None:
         """Store a single value that outlives the server (see `store.facts`)."""
         self._writer.call(lambda connection: facts.put(connection, name, value))

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
 from potato.training.contract.files import write_json
 from potato.training.contract.spec import read_spec
@@ -43,10 +43,12 @@ def start(
     env: Mapping[str, str],
     *,
     cwd: Optional[str] = None,
+    may_begin: Callable[[], None] = lambda: None,
 ) -> Launched:
     """Start the worker of `spec_path` with the interpreter `python` and the environment `env`.
 
     Its output goes to `stderr.log` in `work_dir`, which is its working directory too unless `cwd` names another.
+    `may_begin` is asked at the last instant: where it raises, nothing was begun and nothing is noted.
     Raises `OSError` where the interpreter cannot be started, `SpecError` where the spec cannot be read.
     """
     run_id = read_spec(spec_path).run_id
@@ -62,7 +64,7 @@ def start(
             start_new_session=True,
             bufsize=0,
         )
-    return _record(child, work_dir, run_id)
+    return _record(child, work_dir, run_id, may_begin)
 
 
 def read(work_dir: str) -> Optional[Launched]:
@@ -153,14 +155,15 @@ def _environment(env: Mapping[str, str], run_id: str) -> Dict[str, str]:
     return whole
 
 
-def _record(child: "subprocess.Popen[bytes]", work_dir: str, run_id: str) -> Launched:
-    """Write down which process it is, then tell it to go on. Raises `OSError`, and then the worker has ended."""
+def _record(child: "subprocess.Popen[bytes]", work_dir: str, run_id: str, may_begin: Callable[[], None]) -> Launched:
+    """Write down which process it is, then tell it to go on. Where this raises, the worker has ended."""
     assert child.stdin is not None
     found = processes.stat(child.pid)
     worker = Launched(child.pid, found.started if found else "", processes.boot_id(), run_id, child)
     record = {"pid": worker.pid, "started": worker.started, "boot_id": worker.boot_id, "run_id": run_id}
     try:
         _be_nice(child.pid)
+        may_begin()
         write_json(os.path.join(work_dir, "worker.json"), record)
         with contextlib.suppress(BrokenPipeError):  # it ended before it began: its exit status and stderr.log tell why
             child.stdin.write(b"\n")
