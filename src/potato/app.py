@@ -17,6 +17,7 @@ from potato.metrics.requests import Measured
 from potato.metrics.routes import Meter
 from potato.metrics.routes import router as metrics_router
 from potato.project import Project
+from potato.review.deciding import router as deciding_router
 from potato.servers.member import Member
 from potato.servers.term import keep_to_the_project, term
 from potato.store import Database, Writer, facts
@@ -93,6 +94,7 @@ def _mount(app: FastAPI, project: Project) -> None:
     app.include_router(entering_router)
     app.include_router(annotate_router)
     app.include_router(admin_router)
+    app.include_router(deciding_router)
     if project.config.model_training.enabled:
         from potato.review.routes import router as review_router
         from potato.training.web.routes import router as training_router

@@ -130,9 +130,30 @@ def test_what_the_project_does_not_take_is_not_decided(
     assert scene.read(adjudications.count_by_scheme) == {}
 
 
+@pytest.mark.parametrize("scheme", [each["name"] for each in SCHEMES])
+def test_every_kind_of_question_is_asked_as_annotators_are(admin: TestClient, scheme: str) -> None:
+    page = admin.get("/admin/adjudication/2", params={"scheme": scheme, "show": "all", "after": 1})
+    assert page.status_code == 200, page.text
+    assert f'class="question" id="q0" data-scheme="{scheme}"' in page.text
+    assert f'href="../adjudication?scheme={scheme}&amp;show=all&amp;after=1"' in page.text
+    assert f"adjudication/2?scheme={scheme}" in admin.get(f"/admin/adjudication?scheme={scheme}&show=all").text or (
+        scheme in ("sure", "why", "parts")  # nobody has answered these
+    )
+
+
+def test_an_own_answer_begins_with_what_was_decided(admin: TestClient) -> None:
+    decide(admin, 2, ["price", "size"], "topics")
+    page = admin.get("/admin/adjudication/2?scheme=topics").text
+    assert page.count(" checked ") == 2
+    assert page.count("data-begin=") == 2  # the two annotators' answers
+    assert admin.get("/admin/adjudication/99?scheme=topics").status_code == 404
+    assert admin.get("/admin/adjudication/2?scheme=no").status_code == 404
+
+
 def test_nobody_decides_without_the_right(scene: Small) -> None:
     with scenes.served(scene.project) as client:
         scenes.sign_in(client)
+        assert client.get("/admin/adjudication/2?scheme=topics").status_code == 401
         assert client.get("/admin/adjudication").status_code == 401
         assert decide(client, 2, "mixed").status_code == 401
 

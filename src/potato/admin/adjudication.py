@@ -83,10 +83,10 @@ async def adjudicate(
     after: Annotated[int, Form(ge=0, le=1 << 53)] = 0,
 ) -> Response:
     """Decide on an answer: JSON in `answer`, or what was typed, in `own`. With `back`, forget the decision."""
-    asked = _asked(site, scheme)
+    question = asked(site, scheme)
     try:
-        value = None if back else _parsed(asked, answer, own)
-        await site.write(lambda connection: _decide(connection, site, asked, item, value, admin.name))
+        value = None if back else _parsed(question, answer, own)
+        await site.write(lambda connection: _decide(connection, site, question, item, value, admin.name))
     except PotatoError as problem:
         if not wants_page(request):
             raise
@@ -96,7 +96,8 @@ async def adjudicate(
     return await _page(request, site, scheme, show, after)
 
 
-def _asked(site: Site, name: str) -> Scheme:
+def asked(site: Site, name: str) -> Scheme:
+    """The project's question of that name. Raises `UnknownQuestion`."""
     if name not in site.project.schemes:
         raise UnknownQuestion(name)
     return site.project.schemes[name]
@@ -128,24 +129,25 @@ def _decide(connection: Connection, site: Site, scheme: Scheme, seq: int, value:
 async def _page(
     request: Request, site: Site, name: str | None, show: Which, after: int, problem: PotatoError | None = None
 ) -> Response:
-    asked = _asked(site, name) if name is not None else next(iter(site.project.schemes.values()))
-    found = await site.read(lambda connection: adjudications.page(connection, asked.name, show, after, SHOWN + 1))
+    scheme = asked(site, name) if name is not None else next(iter(site.project.schemes.values()))
+    found = await site.read(lambda connection: adjudications.page(connection, scheme.name, show, after, SHOWN + 1))
     return render(
         request,
         "admin/adjudication.html",
         status=200 if problem is None else problem.status,
         here="adjudication",
-        scheme=asked,
-        own={Kind.CONTINUOUS: "number", Kind.TEXT: "text"}.get(asked.kind),
+        scheme=scheme,
+        own={Kind.CONTINUOUS: "number", Kind.TEXT: "text"}.get(scheme.kind),
         show=show,
         after=after,
-        cases=[_case(asked, item) for item in found[:SHOWN]],
+        cases=[case(scheme, item) for item in found[:SHOWN]],
         more=found[SHOWN - 1].seq if len(found) > SHOWN else None,
         problem=problem,
     )
 
 
-def _case(scheme: Scheme, item: Answered) -> Case:
+def case(scheme: Scheme, item: Answered) -> Case:
+    """The item with what can be decided on at once."""
     by: dict[str, list[str]] = {}
     for annotator, answer in item.answers:
         by.setdefault(json.dumps(answer, ensure_ascii=False), []).append(annotator)

@@ -1,1 +1,1 @@
-"""The review queue: pre-labels, least confident first, a key each for accept, correct and reject."""
+"""Answers looked at again: the queue of pre-labels, least confident first, and the adjudicator's own answer."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from potato.annotate.view import Ask, asks_for
+from potato.annotate.view import Ask
 from potato.project import Project
-from potato.schemes import Scheme, keys
+from potato.review.asking import ask_alone
 from potato.store import Connection, items, predictions, runs, verdicts
 from potato.store.items import ItemRow
 from potato.store.predictions import Suggestion
@@ -93,22 +93,10 @@ def _judging(
     kept = verdicts.standing(connection, said.run_id, scheme, number)
     return Judging(
         item,
-        _ask(project, item, reviewer, project.schemes[scheme], said, kept),
+        ask_alone(project, item, reviewer, project.schemes[scheme], kept and kept.given, said, OWN_KEYS),
         said,
         kept,
         can_be_taken(runs.get_or_raise(connection, said.run_id), scheme, said.payload, said.confidence),
         image=medium_of(project, item, "image"),
         audio=medium_of(project, item, "audio"),
     )
-
-
-def _ask(project: Project, item: ItemRow, reviewer: str, scheme: Scheme, said: Suggestion, kept: Kept | None) -> Ask:
-    """The question as the annotation page asks it, whatever other questions would call for."""
-    whole = replace(item, fields={**item.fields, project.config.item_properties.text_key: item.text})
-    given = {} if kept is None or kept.given is None else {scheme.name: kept.given}
-    of_page = {
-        name: {label: key for label, key in of_scheme.items() if key.lower() not in OWN_KEYS}
-        for name, of_scheme in keys.assign([scheme]).items()
-    }
-    [ask] = asks_for({scheme.name: scheme}, whole, reviewer, of_page, given, {scheme.name: said})
-    return replace(ask, asked=True)

@@ -138,6 +138,15 @@ def page(conn: Connection, scheme: str, which: str, after: int, limit: int) -> l
     `which`: `open`, about which annotators disagree and nobody has decided; `decided`; or `all` with two answers.
     """
     seqs = list(conn.execute(_LISTS[which], {"of_scheme": scheme, "after": after, "limit": limit}).scalars())
+    return _answered(conn, scheme, seqs)
+
+
+def one(conn: Connection, scheme: str, seq: int) -> Answered:
+    """The item at the place `seq`, which is there, with its answers to `scheme`."""
+    return _answered(conn, scheme, [seq])[0]
+
+
+def _answered(conn: Connection, scheme: str, seqs: Sequence[int]) -> list[Answered]:
     answers: dict[int, list[tuple[str, Answer]]] = {seq: [] for seq in seqs}
     for row in conn.execute(_ANSWERS, {"of_scheme": scheme, "items": seqs}):
         answers[row.item].append((row.name, row.value))
