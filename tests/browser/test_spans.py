@@ -275,6 +275,25 @@ def test_the_page_of_spans_meets_wcag_and_never_scrolls_sideways(live: Any, tabs
         browsing.check_access(tab, f"keys, {width}")
 
 
+def test_labels_come_to_the_text_while_something_is_picked_unless_they_stand_beside_it(live: Any, tab: Any) -> None:
+    live.serve([PLAIN], annotation_schemes=[WHO, {**WHO, "name": "what", "labels": ["event", "date"]}])
+    enter(tab, live)
+    places = (
+        "(each) => [...document.querySelectorAll('.span-labels')].map((labels) => getComputedStyle(labels).position)"
+    )
+    press(tab, "m")
+    assert tab.evaluate(places) == ["static", "static"]
+    press(tab, "Escape")
+    tab.set_viewport_size({"width": 700, "height": 600})
+    press(tab, "m")
+    assert tab.evaluate(places) == ["fixed", "fixed"]
+    upper, lower = (labels.bounding_box() for labels in tab.locator(".span-labels").all())
+    assert upper["y"] + upper["height"] <= lower["y"] and lower["y"] + lower["height"] <= 600
+    browsing.check_access(tab, "labels over the foot of the window")
+    press(tab, "Escape")
+    assert tab.evaluate(places) == ["static", "static"]
+
+
 def test_a_long_text_is_marked_whole_beside_long_suggestions(live: Any, tab: Any) -> None:
     """More than browsers send of a request that outlives its page, and than a record of suggestions once might have."""
     text = "word and \U0001f4a9 more " * 5000

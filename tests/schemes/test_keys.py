@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from potato.schemes import WHOLE, AnyScheme, Scheme
-from potato.schemes.keys import RESERVED_KEYS, assign
+from potato.schemes.base import MANY_LABELS
+from potato.schemes.keys import FIND_KEY, RESERVED_KEYS, assign, reserved
 
 
 def _radio(name: str, labels: list[Any]) -> Scheme:
@@ -37,6 +38,12 @@ def test_none_of_these_has_a_key_too() -> None:
 def test_keys_of_the_project_file_come_first_and_are_not_given_again() -> None:
     keys = assign([_radio("a", ["x", {"name": "y", "key": "1"}]), _radio("b", ["u", {"name": "v", "key": "Q"}])])
     assert keys == {"a": {"y": "1", "x": "2"}, "b": {"v": "Q", "u": "3"}}
+
+
+def test_many_labels_have_a_key_that_finds_one() -> None:
+    few, many = (_radio("a", [f"label {n}" for n in range(count)]) for count in (MANY_LABELS, MANY_LABELS + 1))
+    assert FIND_KEY not in reserved([few])
+    assert FIND_KEY in reserved([few, many])
 
 
 def test_forty_labels_get_no_reserved_key_and_none_twice() -> None:

@@ -33,6 +33,10 @@ WHOLE = ""
 """Names what is no label but has a key: the explicit "none of these", or the field of a question that has one."""
 
 
+MANY_LABELS = 20
+"""More of them are found faster by name than by looking."""
+
+
 class InvalidAnswer(PotatoError):
     """An answer that its scheme does not take. Nothing was saved."""
 
@@ -87,6 +91,11 @@ class Scheme(Model):
     def label_names(self) -> list[str]:
         """The names that an answer may be made of, in the project's order; empty where the type has none."""
         return []
+
+    @property
+    def many(self) -> bool:
+        """Whether there are so many labels that the page offers to find one by its name."""
+        return len(self.label_names()) > MANY_LABELS
 
     def item_fields(self) -> tuple[str, ...]:
         """The item's fields that the question shows, each of which must hold a text."""

@@ -13,6 +13,9 @@ undo."""
 MARK_KEY = "m"
 """Goes to the word cursor, where a question asks for stretches of the text."""
 
+FIND_KEY = "/"
+"""Goes to the field that finds a label by its name, where a question has many."""
+
 IMAGE_KEYS = frozenset({"+", "-"})
 """Make an item's image larger and smaller."""
 
@@ -43,7 +46,10 @@ def assign(schemes: Iterable[Scheme]) -> dict[str, dict[str, str]]:
 
 def reserved(schemes: Iterable[Scheme]) -> frozenset[str]:
     """The single keys that act on a page with these questions, whatever the items hold."""
-    return RESERVED_KEYS | {MARK_KEY} if any(scheme.quotes_text for scheme in schemes) else RESERVED_KEYS
+    asked = list(schemes)
+    marks = MARK_KEY if any(scheme.quotes_text for scheme in asked) else ""
+    finds = FIND_KEY if any(scheme.many for scheme in asked) else ""
+    return RESERVED_KEYS | set(marks + finds)
 
 
 def _set_keys(scheme: Scheme) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ import { Drafts } from "./drafts.js";
 import { keysOn, pageKey, switchKeys } from "./keys.js";
 import { beginMedia } from "./media.js";
 import * as questions from "./questions.js";
-import { answer, changed, complain, focus, hindrance, isTyped, mark, problem, questionsOf, read, showAsked, suggestion, taken, touched, write } from "./questions.js";
+import { answer, changed, complain, focus, hindrance, isTyped, mark, problem, questionOf, questionsOf, read, showAsked, suggestion, taken, touched, write } from "./questions.js";
 import { Steps } from "./steps.js";
 
 const $ = (id) => document.getElementById(id);
@@ -28,8 +28,6 @@ let going = false; // whether Enter was pressed and its answer is still on the w
 let popped = false; // whether the browser went back or forth in its history while an item was on the way
 
 // ---- Answers
-
-const questionOf = (event) => event.target.closest?.(".question");
 
 document.addEventListener("change", (event) => {
   const question = questionOf(event);

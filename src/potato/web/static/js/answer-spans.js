@@ -1,5 +1,6 @@
 // A question whose answer is stretches of the text, each with a label: [{start, end, label, text}], offsets in code points.
 
+import { keysOn } from "./keys.js";
 import { join, pick, redraw } from "./span-picking.js";
 
 const SHOWN = 500; // UTF-16 units of a mark's text in its line
@@ -180,7 +181,7 @@ class Spans {
 
   #mark(span, look) {
     const button = this.labels[this.order.get(span.label)];
-    return { ...span, hue: this.#hue(span), name: span.label, short: button?.dataset.key ?? [...span.label][0], look };
+    return { ...span, hue: this.#hue(span), name: span.label, short: (hasKeys() && button?.dataset.key) || [...span.label][0], look };
   }
 
   #hue(span) {
@@ -208,6 +209,9 @@ class Spans {
 }
 
 const same = (one, other) => other !== null && one !== null && one.start === other.start && one.end === other.end && one.label === other.label;
+
+/** Whether labels show their keys: where there is something to press them with. */
+const hasKeys = () => keysOn() && !matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 const length = (span) => span.end - span.start;
 

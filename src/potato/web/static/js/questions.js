@@ -10,6 +10,7 @@
 import { many, one } from "./answer-choices.js";
 import { number, slider, text } from "./answer-fields.js";
 import { spans } from "./answer-spans.js";
+import { isFinding, tellChosen } from "./label-finder.js";
 
 const SHAPES = { one, many, number, slider, text, spans };
 
@@ -17,6 +18,9 @@ const shape = (question) => SHAPES[question.dataset.shape];
 
 /** Every question under `root`. */
 export const questionsOf = (root) => [...root.querySelectorAll(".question")];
+
+/** The question that an event changes something of, if any. */
+export const questionOf = (event) => (isFinding(event) ? null : (event.target.closest?.(".question") ?? null));
 
 /** The answer that a question shows; null when it has none. */
 export const read = (question) => shape(question).read(question);
@@ -70,6 +74,7 @@ export function mark(question) {
   question.classList.toggle("taken", suggested !== undefined && given !== null && same(given, suggested));
   question.querySelector("[data-clear]").hidden = given === null && !problem(question);
   if (given !== null) complain(question, "");
+  tellChosen(question);
 }
 
 /** Show a sentence under the question; none takes it away. */

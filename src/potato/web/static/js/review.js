@@ -155,7 +155,7 @@ const isOne = () => question()?.dataset.shape === "one";
 document.addEventListener("change", (event) => {
   if (event.target.matches("[data-scheme-choice]")) event.target.form.submit();
   if (event.target.matches("[data-reviewer]")) remember(event.target.value.trim());
-  const changed = event.target.closest?.(".question");
+  const changed = questions.questionOf(event);
   if (!changed) return;
   questions.changed(changed, event.target);
   if (!isOne()) return;

@@ -31,8 +31,28 @@ export function pick(stretch, { quiet = false } = {}) {
   if (!page) return;
   page.picked = stretch;
   if (!quiet) getSelection().removeAllRanges();
-  document.body.classList.toggle("picking", stretch !== null);
+  bringLabels(stretch !== null && !labelsBeside());
   redraw({ picked: true });
+}
+
+/** Have the labels lie over the foot of the window, those of several questions one above the other; or where they were. */
+function bringLabels(here) {
+  if (document.body.classList.contains("picking") === here) return;
+  document.body.classList.toggle("picking", here);
+  let below = 0;
+  for (const labels of [...document.querySelectorAll(".question:not([hidden]) .span-labels")].reverse()) {
+    labels.style.setProperty("--below", `${below}px`);
+    if (here) below += labels.offsetHeight;
+  }
+}
+
+/** Whether the labels are seen as long as the text is: they stand beside it, and not below. */
+function labelsBeside() {
+  const text = page.text.element.getBoundingClientRect();
+  return [...page.questions.keys()].some((question) => {
+    const box = question.getBoundingClientRect();
+    return !question.hidden && (box.left >= text.right || box.right <= text.left);
+  });
 }
 
 function begin(element) {
