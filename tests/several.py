@@ -40,13 +40,14 @@ def write_project(folder: Path, url: str, items: int = 60, **training: Any) -> P
 
 
 class Member:
-    """One of the servers."""
+    """One of the servers; `{port}` in an option stands for its own."""
 
     def __init__(self, file: Path, *options: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.said = file.with_name(f"said-{self.port}")
-        command = [sys.executable, "-m", "potato", "start", str(file), "--port", str(self.port), *options]
+        command = [sys.executable, "-m", "potato", "start", str(file), "--port", str(self.port)]
+        command += [option.format(port=self.port) for option in options]
         with self.said.open("wb") as said:
             self.process = subprocess.Popen(command, stdout=said, stderr=said)
         self.http = httpx.Client(base_url=self.url, headers=KEY, timeout=60)
@@ -125,11 +126,11 @@ class Member:
 
 
 @contextmanager
-def members(file: Path, count: int = 2) -> Iterator[list[Member]]:
+def members(file: Path, count: int = 2, *options: str) -> Iterator[list[Member]]:
     """That many servers, begun at the same moment; the one that supervises comes first."""
     started: list[Member] = []
     try:
-        started += [Member(file) for _ in range(count)]
+        started += [Member(file, *options) for _ in range(count)]
         wait_for(lambda: all(member.health().get("elected") for member in started), 120)
         yield sorted(started, key=lambda member: not member.supervises)
     finally:

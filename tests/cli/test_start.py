@@ -101,6 +101,14 @@ def test_a_port_in_use_is_said_in_a_sentence(tmp_path: Path, start: Start) -> No
     assert "Choose another with --port." in out
 
 
+def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, start: Start) -> None:
+    process = start(scenes.project(tmp_path).file, "--port", 0, "--address", "http://10.0.0.5:8001")
+    out = _ended(process)
+    assert process.returncode == 1
+    assert "potato: 'http://10.0.0.5:8001' is no address at which other servers reach this one" in out
+    assert "as HOST:PORT" in out
+
+
 def test_a_second_server_of_one_project_says_so_and_stops(tmp_path: Path, start: Start) -> None:
     file = scenes.project(tmp_path).file
     first = start(file, "--port", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import signal
@@ -22,8 +23,12 @@ class PortTaken(PotatoError):
     code = "port_taken"
     status = 409
 
-    def __init__(self, host: str, port: int, reason: str) -> None:
-        super().__init__(f"cannot listen on {host}, port {port}: {reason}", hint="Choose another with --port.")
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        ours = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        super().__init__(
+            f"cannot listen on {host}, port {port}: {(error.strerror or str(error)).lower()}",
+            hint="Choose another with --port." if ours else "--host takes an address of this machine.",
+        )
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +50,8 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Check the project, then serve it until Ctrl-C."""
         project = _checked(file, host)
+        if address:
+            address = _address(address)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # both ways of stopping are one
         try:
             serve(project, host, port, address)
@@ -98,7 +105,7 @@ def _listening(host: str, port: int) -> socket.socket:
             bound.close()
             raise
     except OSError as error:
-        raise PortTaken(host, port, (error.strerror or str(error)).lower()) from error
+        raise PortTaken(host, port, error) from error
     return bound
 
 
@@ -152,6 +159,12 @@ def _say_where(project: Project, bound: socket.socket) -> None:
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     typer.echo(f"{project.config.annotation_task_name} is served at {address}/ - Ctrl-C stops it.")
     typer.echo(f"Admin: {address}/admin")
+
+
+def _address(given: str) -> str:
+    from potato.servers.address import checked
+
+    return checked(given)
 
 
 def _own_address(project: Project, bound: socket.socket) -> str:

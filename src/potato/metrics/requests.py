@@ -9,6 +9,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+PASSED_ON = "potato.passed_on"
+"""Stands in a request's scope once another process of the project answers it, and counts it."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
 
@@ -25,6 +27,15 @@ class Requests:
             buckets=BUCKETS,
             registry=registry,
         )
+
+        told = (
+            "Requests that the server which supervises the runs has answered in this one's place; it counts them too."
+        )
+        self._passed_on = Counter("potato_requests_passed_on", told, ("status",), registry=registry)
+
+    def pass_on(self, status: int) -> None:
+        """A request was answered by another process."""
+        self._passed_on.labels(str(status)).inc()
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
@@ -47,7 +58,10 @@ class Measured:
         began, status, streams = time.perf_counter(), 500, False
 
         def note() -> None:
-            self._requests.note(scope["method"], route_of(scope), status, time.perf_counter() - began)
+            if PASSED_ON in scope:
+                self._requests.pass_on(status)
+            else:
+                self._requests.note(scope["method"], route_of(scope), status, time.perf_counter() - began)
 
         async def watched(message: Message) -> None:
             nonlocal status, streams

@@ -4,10 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 from collections.abc import Sequence
 
+from potato.errors import PotatoError
+
+_ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+):([0-9]{1,5})")
+
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound
+
+
+class BadAddress(PotatoError):
+    """What was given as this server's address is none. Nothing was started."""
+
+    code = "bad_address"
+    status = 400
+
+    def __init__(self, given: str) -> None:
+        super().__init__(
+            f"{given!r:.200} is no address at which other servers reach this one",
+            hint="Give --address, or POTATO_ADDRESS, as HOST:PORT, such as 10.0.0.5:8001 or [fd00::5]:8001.",
+        )
+
+
+def checked(address: str) -> str:
+    """The address, as it was given. Raises `BadAddress`."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found.group(2)) < 1 << 16:
+        raise BadAddress(address)
+    return address
 
 
 def address_of(host: str, port: int, database: tuple[str, int]) -> str:

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from potato.metrics.requests import PASSED_ON
 from potato.servers.member import OFFICE
 from potato.training.web.routes import AREAS
 from potato.training.web.service import NoSupervisor
@@ -162,6 +163,7 @@ class _Passage:
         headers = _end_to_end(Headers(raw=[(name.lower(), value) for name, value in answer.headers.raw]), _OURS)
         self._streams = answer.headers.get("content-type", "").startswith("text/event-stream")
         self._begun = True
+        self._request.scope[PASSED_ON] = True
         await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
         async for piece in answer.aiter_raw():
             message: Message = {"type": "http.response.body", "body": piece, "more_body": True}
@@ -182,7 +184,7 @@ class _Passage:
 
 
 class _Area:
-    """Stands for the route in the figures of requests: which one it is, the other process knows."""
+    """Stands for the route of a request that could not be passed on: which one it is, the other process knows."""
 
     def __init__(self, path: str) -> None:
         self.path_format = next(area for area in AREAS if _is_below(path, area))
