@@ -12,6 +12,7 @@ from starlette.staticfiles import StaticFiles
 from potato import __version__
 from potato.admin.routes import router as admin_router
 from potato.annotate.entering import router as entering_router
+from potato.annotate.questions import Questions
 from potato.annotate.routes import router as annotate_router
 from potato.metrics.requests import Measured
 from potato.metrics.routes import Meter
@@ -55,7 +56,7 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(project, supervisor, tasks, notifier or Notifier(), timing, clock, address) as site:
             async with forwarding:
-                app.state.site = site
+                app.state.site, app.state.questions = site, Questions(project)
                 yield
 
     app = FastAPI(
@@ -88,11 +89,11 @@ def _forward(app: FastAPI, project: Project, closing: contextlib.AsyncExitStack)
 
 
 def _mount(app: FastAPI, project: Project) -> None:
+    app.include_router(annotate_router)  # the first, as it is asked for most
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
     app.include_router(health.router)
     app.include_router(metrics_router)
     app.include_router(entering_router)
-    app.include_router(annotate_router)
     app.include_router(admin_router)
     app.include_router(deciding_router)
     if project.config.model_training.enabled:

@@ -86,6 +86,25 @@ def test_labelling_by_keyboard_alone(live: Any, tab: Any) -> None:
     assert live.rows(select(assignments.c.reason).where(assignments.c.state == "skipped")) == [("1s? not a review",)]
 
 
+def test_going_on_asks_for_nothing_as_the_next_item_came_with_the_answer(live: Any, tab: Any) -> None:
+    live.serve(["first", "second", "third"])
+    _enter(tab, live)
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url.removeprefix(live.url)))
+    for seq in (1, 2):
+        tab.keyboard.press("1")
+        tab.keyboard.press("Enter")
+        _item(tab, seq + 1)
+    assert asked == ["annotate/1/answers", "annotate/2/answers"]
+    assert tab.url.endswith("/annotate/3")
+    assert tab.title() == "Item i3 \u2013 Reviews"
+    tab.go_back()
+    _item(tab, 2)
+    assert tab.locator(".question input:checked").count() == 1
+    tab.keyboard.press("Enter")
+    _item(tab, 3)
+
+
 def test_the_keys_are_listed_and_can_be_switched_off(live: Any, tab: Any) -> None:
     live.serve()
     _enter(tab, live)

@@ -24,9 +24,8 @@ def item_page(
     connection: Connection, site: Site, user: User, seq: int, keys: Mapping[str, Mapping[str, str]]
 ) -> tuple[ItemPage, Progress]:
     """The page of one item for one annotator. Raises `ItemNotYours`."""
-    item = _given_item(connection, user, seq)
-    met = assignments.met(connection, user.id, seq)
-    if met is None:
+    item, met = items.by_seq(connection, seq), assignments.met(connection, user.id, seq)
+    if item is None or met is None:
         raise ItemNotYours(seq)
     suggestions, _ = suggested(connection, site.project, item)
     text = None if _shown_by_a_question(site.project) else item.text
@@ -40,7 +39,7 @@ def item_page(
         steps(connection, user.id, seq),
         saved_at(connection, user.id, seq),
         text=text,
-        shown=site.sessions.sign("shown", {"item": seq, "suggestions": shown}),
+        shown=site.sessions.sign("shown", {"item": seq, "suggestions": shown}) if shown else "",
         image=medium_of(site.project, item, "image"),
         audio=medium_of(site.project, item, "audio"),
         policy=policy(connection),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
@@ -40,6 +41,8 @@ class SaveBody(BaseModel):
     """The page's signed record of the suggestions that it showed."""
     undo: bool = False
     """Whether the answers are those from before the last step, which is taken back."""
+    next: bool = False
+    """Whether the item that follows is to come with the reply, once the annotator is done with this one."""
 
 
 def _storable(text: Any) -> Any:
@@ -135,8 +138,11 @@ def _parsed(scheme: Scheme, raw: Any, text: str) -> Answer:
     return answer
 
 
-async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved, Progress]:
-    """Save what is valid of `body`. Raises `AnswersRefused` when not all of it was."""
+async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved, Progress, int | None]:
+    """Save what is valid of `body`, and hand out what follows where it asks for that and the item is done.
+
+    Raises `AnswersRefused` when not all of it was valid.
+    """
     require_same(body.annotator, user)
     answers, refused = parse_answers(site.project.schemes, body.answers, await _quoted(site, user, seq, body))
     if refused and not answers:
@@ -151,19 +157,30 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
         suggestions=shown_suggestions(site, seq, body.shown),
         elapsed_ms=None if body.elapsed_ms is None else min(body.elapsed_ms, MAX_ELAPSED_MS),
     )
+    done = False
 
     def write(connection: Connection) -> tuple[Saved, Progress]:
+        nonlocal done
         if not assignments.was_given(connection, user.id, seq):
             raise ItemNotYours(seq)
         compared = {**hidden_suggestions(connection, site.project, seq), **order.suggestions}
         stood = _stood(connection, site.project, user, order)
         saved = save_answers(connection, replace(order, suggestions=compared, shown=stood), site.rules)
+        done = saved.item_done
         return saved, assignments.progress(connection, user.id)
 
-    result = await site.write(write)
+    def hand_out(connection: Connection) -> int | None:
+        given = assignments.following(connection, user.id, seq, order.at, site.rules) if done else None
+        return given if isinstance(given, int) else None
+
+    if refused or not body.next:
+        saved, progress = await site.write(write)
+        following = None
+    else:  # one after the other, and as a rule on disk at once; an answer is safe whatever comes of handing out
+        (saved, progress), following = await asyncio.gather(site.write(write), site.write(hand_out))
     if refused:
         raise AnswersRefused(refused, list(answers))
-    return result
+    return saved, progress, following
 
 
 async def _quoted(site: Site, user: User, seq: int, body: SaveBody) -> str:

@@ -37,6 +37,12 @@ class Ask:
     """Whether the answers so far call for the question; else it is on the page, and hidden."""
 
     @property
+    def is_blank(self) -> bool:
+        """Whether nothing of it is this annotator's or this item's own."""
+        own = self.value is not None or self.gone or self.suggested is not None
+        return not own and not self.scheme.varies and not self.scheme.item_fields()
+
+    @property
     def texts(self) -> list[str | None]:
         """What the item's fields hold that the question shows; None for an item that lacks one."""
         held = [self.item.fields.get(field) for field in self.scheme.item_fields()]

@@ -155,6 +155,12 @@ def next_item(conn: Connection, user: int, now: datetime, rules: Rules) -> int |
     return item
 
 
+def following(conn: Connection, user: int, item: int, now: datetime, rules: Rules) -> int | NothingLeft:
+    """The item that `user` has after `item`: the one that they met after it, or else one that is handed out now."""
+    met_after = neighbour(conn, user, item, "forth")
+    return next_item(conn, user, now, rules) if met_after is None else met_after
+
+
 def skip(conn: Connection, user: int, item: int, reason: str | None, now: datetime, rules: Rules) -> None:
     """Note that `user` skips `item`: others may have it, they do not get it again; their answers stay, unused."""
     settle(conn, {(item, user): Standing(State.SKIPPED, to_text(now), reason=reason)}, rules)

@@ -28,18 +28,32 @@ def render(
     request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
 ) -> HTMLResponse:
     """The page `template` with `context`; `url`, `project`, `now` and the filters below are there in every template."""
-    site = site_of(request)
-    page = environment().get_template(template)
-    html = page.render(
-        request=request,
-        project=site.project,
-        site_tag=site.sessions.tag,
-        now=site.clock(),
-        url=lambda name, **params: url(request, name, **params),
-        static=lambda path: url(request, "static", path=path),
-        **context,
-    )
+    html = fill(request, template, **context)
     return HTMLResponse(html.encode("utf-8", "replace"), status_code=status, headers=dict(headers or {}))
+
+
+def fill(request: Request, template: str, *, at: str | None = None, **context: Any) -> str:
+    """The text of `template` with `context`. A part of another page than the one asked for says `at` which path that
+    page has: addresses hold there."""
+    site = site_of(request)
+    folder = posixpath.dirname(at or _own_path(request)) or "/"
+
+    def url(name: str, **params: Any) -> str:
+        return _relative(folder, _target(request.app, name, tuple(params.items())))
+
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            request=request,
+            project=site.project,
+            site_tag=site.sessions.tag,
+            now=site.clock(),
+            url=url,
+            static=lambda path: url("static", path=path),
+            **context,
+        )
+    )
 
 
 def url(request: Request, name: str, **params: Any) -> str:
@@ -47,11 +61,8 @@ def url(request: Request, name: str, **params: Any) -> str:
 
     It names neither host nor prefix, so it holds behind any proxy.
     """
-    target = _target(request.app, name, tuple(params.items()))
     folder = posixpath.dirname(_own_path(request)) or "/"
-    parent, name_in_it = posixpath.split(target)
-    relative = posixpath.relpath(parent, folder)
-    return quote(f"./{name_in_it}" if relative == "." else f"{relative}/{name_in_it}", safe=_PLAIN)
+    return _relative(folder, _target(request.app, name, tuple(params.items())))
 
 
 def go(request: Request, name: str, **params: Any) -> RedirectResponse:
@@ -61,6 +72,14 @@ def go(request: Request, name: str, **params: Any) -> RedirectResponse:
 
 _PLAIN = "/~!$&'()*+,;=:@"
 """What an address holds as it is, beside letters, digits, `_`, `.` and `-`: a file's name may hold anything else."""
+
+
+@lru_cache(maxsize=2048)
+def _relative(folder: str, target: str) -> str:
+    parent, name_in_it = posixpath.split(target)
+    relative = posixpath.relpath(parent, folder)
+    return quote(f"./{name_in_it}" if relative == "." else f"{relative}/{name_in_it}", safe=_PLAIN)
+
 
 _TARGETS: WeakKeyDictionary[Any, dict[tuple[object, ...], str]] = WeakKeyDictionary()
 
@@ -87,10 +106,13 @@ def environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
+        auto_reload=False,  # it would look at the files of every template of every page
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    icon = (HERE / "static" / "potato.svg").read_text("utf-8")
+    made.globals["icon"] = f"data:image/svg+xml,{quote(icon)}"  # a file would be asked for with each item
     made.filters.update(
         exact=exact, number=number, plain=plain, percent=percent, score=score, signed=signed, ago=ago, duration=duration
     )

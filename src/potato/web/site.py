@@ -56,9 +56,12 @@ class Site:
         """What `function(connection)` gives on one snapshot of the store; the event loop does not wait for it."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, function)
 
-    async def write(self, function: Callable[[Connection], T]) -> T:
-        """What `function(connection)` gives, once its effect is on disk. A caller that leaves does not undo it."""
-        return await asyncio.shield(asyncio.wrap_future(self.writer.submit(function)))
+    def write(self, function: Callable[[Connection], T]) -> asyncio.Future[T]:
+        """What `function(connection)` gives, once its effect is on disk. A caller that leaves does not undo it.
+
+        Functions run in the order of the calls.
+        """
+        return asyncio.shield(asyncio.wrap_future(self.writer.submit(function)))
 
     @cached_property
     def rules(self) -> Rules:

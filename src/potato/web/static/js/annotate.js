@@ -7,17 +7,28 @@ import { beginMedia } from "./media.js";
 import * as questions from "./questions.js";
 import { answer, changed, complain, focus, hindrance, isTyped, mark, problem, questionOf, questionsOf, read, showAsked, suggestion, taken, touched, write } from "./questions.js";
 import { Steps } from "./steps.js";
+import { stopwatch } from "./stopwatch.js";
+import { Upcoming } from "./upcoming.js";
 
 const $ = (id) => document.getElementById(id);
 const work = () => $("work");
 const finished = () => "finished" in work().dataset;
-const address = (name) => new URL(work().dataset[name], location.href).href;
 
-const root = address("root");
+const root = new URL(work().dataset.root, location.href);
+const address = (path) => new URL(path, root).href;
+const ofItem = (what, item = work().dataset.item) => address(`annotate/${item}${what && "/"}${what}`);
+const WAYS = {
+  next: () => address("annotate"),
+  back: () => (finished() ? address("annotate/last") : ofItem("back")),
+  forth: () => (finished() ? address("annotate") : ofItem("forth")),
+};
+const upcoming = new Upcoming();
 const drafts = new Drafts({
   tag: work().dataset.tag,
   annotator: work().dataset.annotator,
-  address: (item) => new URL(`annotate/${item}/answers`, root),
+  address: (item) => ofItem("answers", item),
+  wantsNext: (item) => !document.hidden && item === work().dataset.item && !upcoming.of(item),
+  onNext: (item, part) => upcoming.keep(item, part),
   onState: showState,
 });
 const steps = new Steps();
@@ -110,7 +121,7 @@ function choose(key) {
 // ---- Going from item to item
 
 const actions = {
-  next: () => (finished() ? load(address("forth")) : goOn()),
+  next: () => (finished() ? go("forth") : goOn()),
   back: () => leave("back"),
   forth: () => leave("forth"),
   undo,
@@ -127,13 +138,20 @@ async function goOn() {
   setBusy(true);
   const sent = await drafts.send();
   setBusy(false);
-  if (sent && going) await load(address("forth"));
+  if (sent && going) await go("forth");
 }
 
 /** Go to another item, unless something stands here that cannot be kept. */
 function leave(way) {
   const open = finished() ? undefined : questionsOf(work()).find((question) => !question.hidden && problem(question));
-  if (!isHindered(open && [open, problem(open)])) load(address(way));
+  if (!isHindered(open && [open, problem(open)])) go(way);
+}
+
+/** Go to another item. The one that follows is often here already: it came with the answer. */
+function go(way) {
+  if (work().ariaBusy === "true") return undefined;
+  const part = way === "forth" ? upcoming.of(work().dataset.item) : undefined;
+  return part ? show(part) : load(WAYS[way]());
 }
 
 function isHindered(hindered) {
@@ -149,9 +167,9 @@ async function skip() {
   if (finished()) return;
   const skipped = await reasonDialog($("skip"), "", async (reason) => {
     await drafts.send(); // an answer that came after the skip would take it back
-    return post(address("skip"), { annotator: drafts.annotator, reason });
+    return post(ofItem("skip"), { annotator: drafts.annotator, reason });
   });
-  if (skipped) await load(address("next"));
+  if (skipped) await go("next");
 }
 
 async function flag() {
@@ -159,7 +177,7 @@ async function flag() {
   const { flagged } = $("item").dataset;
   $("flag").querySelector("[data-none]").hidden = flagged === undefined;
   await reasonDialog($("flag"), flagged ?? "", async (reason) => {
-    const response = await post(address("flag"), { annotator: drafts.annotator, reason });
+    const response = await post(ofItem("flag"), { annotator: drafts.annotator, reason });
     if (response.ok) showFlag(reason);
     return response;
   });
@@ -184,14 +202,14 @@ async function post(url, body) {
   return response;
 }
 
-/** Get a page and put its item in this one's place. Whatever is not saved yet goes on being sent meanwhile. */
+/** Get an item and put it in this one's place. Whatever is not saved yet goes on being sent meanwhile. */
 async function load(url, { push = true } = {}) {
   if (work().ariaBusy === "true") return;
   setBusy(true);
   try {
-    let response = await fetch(url, { headers: { Accept: "text/html" } });
-    if (response.status === 401 && (await signIn())) response = await fetch(url, { headers: { Accept: "text/html" } });
-    if (response.ok) show(new DOMParser().parseFromString(await response.text(), "text/html"), response.url, push);
+    let response = await fetch(url, PART);
+    if (response.status === 401 && (await signIn())) response = await fetch(url, PART);
+    if (response.ok) show(await response.json(), push);
     else if (response.status === 401) say("Sign in to go on.");
     else say("The server could not show the item. Try again in a moment.");
   } catch {
@@ -201,22 +219,26 @@ async function load(url, { push = true } = {}) {
   }
 }
 
-function show(page, url, push) {
+const PART = { headers: { Accept: "application/json" } };
+
+/** Show an item as the server sends it: `item` its number, null for none, `title` the page's, `work` the HTML. */
+function show({ item, title, work: html, progress }, push = true) {
+  if (item === null || finished()) {
+    leaveTo(item === null ? address("annotate") : ofItem("", item));
+    return;
+  }
   const before = work();
-  const after = page.getElementById("work");
-  if (after && after.dataset.annotator !== drafts.annotator) { // somebody else has signed in, in another tab
+  const after = new DOMParser().parseFromString(html, "text/html").getElementById("work");
+  if (after.dataset.annotator !== drafts.annotator) { // somebody else has signed in, in another tab
     handOver();
     return;
   }
-  if (!after || "finished" in after.dataset || finished()) {
-    leaveTo(url);
-    return;
-  }
   const stayed = after.dataset.item === before.dataset.item;
-  if (push && !stayed) history.pushState(null, "", url);
-  document.title = page.title;
-  $("progress").replaceWith(document.adoptNode(page.getElementById("progress")));
+  if (push && !stayed) history.pushState(null, "", ofItem("", item));
+  document.title = title;
+  if (progress) showProgress(progress);
   before.replaceWith(document.adoptNode(after));
+  upcoming.forget();
   begin();
   scrollTo(0, 0);
   $("item").focus({ preventScroll: true });
@@ -245,6 +267,7 @@ function begin() {
   if (early.length) save(early);
   showAsked(work());
   showUndo();
+  tellGuidelines();
   beginMedia(work());
   inView.reset();
   if (drafts.queue.length) drafts.send();
@@ -285,11 +308,11 @@ const UNSAVED = {
 const hasProblem = () => !finished() && questionsOf(work()).some((question) => !question.hidden && problem(question));
 
 async function comeBack() {
-  if ((await signIn()) && (await drafts.send()) && going) await load(address("forth"));
+  if ((await signIn()) && (await drafts.send()) && going) await go("forth");
 }
 
 function signIn() {
-  return signInAgain($("sign-in-again"), { url: address("signIn"), annotator: drafts.annotator, onOther: handOver });
+  return signInAgain($("sign-in-again"), { url: address("sign-in"), annotator: drafts.annotator, onOther: handOver });
 }
 
 /** Another annotator has signed in: begin their own page. What this one has not sent waits for them in this browser. */
@@ -343,21 +366,13 @@ function toggleGuidelines() {
   const guidelines = $("guidelines");
   if (!guidelines) return;
   guidelines.hidden = !guidelines.hidden;
-  document.querySelector("[data-action=guidelines]").ariaExpanded = String(!guidelines.hidden);
+  tellGuidelines();
 }
 
-/** A clock in milliseconds that runs while the page is in view. */
-function stopwatch() {
-  let total = 0;
-  let since = performance.now();
-  const lap = () => {
-    if (since !== null) total += performance.now() - since;
-    since = document.hidden ? null : performance.now();
-  };
-  const reset = () => { total = 0; since = document.hidden ? null : performance.now(); };
-  document.addEventListener("visibilitychange", lap);
-  reset();
-  return { reset, read: () => { lap(); return Math.round(total); } };
+/** Say on the item's button whether the guidelines are open: they stay so from item to item. */
+function tellGuidelines() {
+  const guidelines = $("guidelines");
+  if (guidelines) document.querySelector("[data-action=guidelines]").ariaExpanded = String(!guidelines.hidden);
 }
 
 // ---- Keys and buttons
@@ -405,8 +420,13 @@ addEventListener("pageshow", (event) => { if (event.persisted) location.reload()
 addEventListener("beforeunload", (event) => {
   if ((drafts.waiting.length || hasProblem()) && !handedOver) event.preventDefault();
 });
-document.addEventListener("visibilitychange", () => { if (document.hidden && drafts.waiting.length) drafts.send(); });
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) return;
+  upcoming.forget(); // it may be answered in another tab meanwhile
+  if (drafts.waiting.length) drafts.send();
+});
 
+await drafts.recover();
 if (!finished()) begin();
 else if (drafts.queue.length) drafts.send();
 document.documentElement.dataset.ready = "";

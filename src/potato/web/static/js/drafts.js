@@ -3,6 +3,8 @@
 // A draft is {id, item, annotator, answers, elapsed_ms, shown, undo, attempted, refused}. Its id is made once and sent with every
 // attempt, so that an answer which is sent again after a lost reply lands once. Drafts are sent one after another, in order.
 
+import { DraftStore } from "./draft-store.js";
+
 const RETRY_MS = [1000, 2000, 4000, 8000, 15000];
 const ATTEMPT_MS = 20000;
 const PAUSE_MS = 800; // typing that pauses so long is sent
@@ -10,20 +12,34 @@ const OUTLIVES_PAGE = 60000; // bytes; browsers refuse to keep a request of more
 
 export class Drafts {
   /**
-   * `tag` names the project, `annotator` whose drafts these are; `address(item)` is where an item's answers go, and
+   * `tag` names the project, `annotator` whose drafts these are; `address(item)` is where an item's answers go,
+   * `wantsNext(item)` says whether what follows it is to come with the reply, for `onNext(item, part)`, and
    * `onState(state)` hears of every change.
    */
-  constructor({ tag, annotator, address, onState }) {
+  constructor({ tag, annotator, address, wantsNext, onNext, onState }) {
     this.prefix = `potato:${tag}:draft:`;
     this.annotator = annotator;
     this.address = address;
+    this.wantsNext = wantsNext;
+    this.onNext = onNext;
     this.onState = onState;
     this.savedAt = null;
     this.retries = 0;
-    this.kept = true; // whether what waits is in this browser's storage; else it lives in the page, and leaving it warns
-    this.queue = this.#stored();
+    this.store = new DraftStore(this.prefix);
+    this.queue = this.#found(this.store.all());
     this.sending = null;
     addEventListener("online", () => this.send());
+  }
+
+  /** Find what the browser kept when it was killed; before anything is added. */
+  async recover() {
+    const found = this.#found(await this.store.forgotten());
+    this.queue = [...found, ...this.queue].sort((one, other) => (one.key < other.key ? -1 : 1));
+  }
+
+  /** Whether what waits is in this browser's storage; else it lives in the page, and leaving it warns. */
+  get kept() {
+    return this.store.keeps;
   }
 
   /** The drafts that still wait to be sent. */
@@ -47,16 +63,15 @@ export class Drafts {
    */
   add({ item, answers, elapsed_ms, shown, undo = false, later = false }) {
     const last = this.queue.at(-1);
-    if (last && last.item === item && !last.attempted && !last.refused) {
+    if (last && last.item === item && last.undo === undo && !last.attempted && !last.refused) {
       Object.assign(last.answers, answers);
       last.elapsed_ms = elapsed_ms;
-      last.undo &&= undo;
-      this.#store(last);
+      this.store.put(last);
     } else {
       const order = `${Math.max(Date.now(), last ? placeOf(last) + 1 : 0)}`.padStart(15, "0"); // a clock may be set back
       const draft = { key: `${this.prefix}${order}:${newId()}`, id: newId(), item, annotator: this.annotator, answers, elapsed_ms, shown, undo };
       this.queue.push(draft);
-      this.#store(draft);
+      this.store.put(draft);
     }
     return later ? this.#whenQuiet() : this.send();
   }
@@ -70,7 +85,7 @@ export class Drafts {
 
   /** Send refused drafts once more. */
   retryRefused() {
-    for (const draft of this.refused) { draft.refused = null; this.#store(draft); }
+    for (const draft of this.refused) { draft.refused = null; this.store.put(draft); }
     return this.send();
   }
 
@@ -91,10 +106,11 @@ export class Drafts {
     while (this.waiting.length) {
       const draft = this.waiting[0];
       draft.attempted = true;
-      this.#store(draft);
+      this.store.put(draft);
       this.onState({ kind: "saving" });
       const hindrance = await this.#post(draft);
       if (hindrance) {
+        await this.store.written;
         this.onState({ kind: "unsaved", ...hindrance });
         if (hindrance.why !== "signed-out") this.#later();
         return false;
@@ -107,7 +123,8 @@ export class Drafts {
 
   async #post(draft) {
     const { id: request_id, annotator, answers, elapsed_ms, shown, undo } = draft;
-    const sent = new Blob([JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown, undo })]);
+    const next = this.wantsNext(draft.item);
+    const sent = new Blob([JSON.stringify({ request_id, annotator, answers, elapsed_ms, shown, undo, next })]);
     let response;
     try {
       response = await fetch(this.address(draft.item), {
@@ -126,10 +143,11 @@ export class Drafts {
     if (response.ok) {
       this.savedAt = body.saved_at;
       this.progress = body.progress;
+      if (body.next) this.onNext(draft.item, body.next);
       this.#remove(draft);
     } else {
       draft.refused = { message: body.error, hint: body.hint ?? "" };
-      this.#store(draft);
+      this.store.put(draft);
     }
     return null;
   }
@@ -145,31 +163,14 @@ export class Drafts {
     this.timer = setTimeout(() => this.send(), wait);
   }
 
-  /** What another page of this browser kept. It may be sending it at this moment, so nothing more joins it. */
-  #stored() {
-    try {
-      return Object.keys(localStorage)
-        .filter((key) => key.startsWith(this.prefix))
-        .sort()
-        .map((key) => ({ ...JSON.parse(localStorage.getItem(key)), key, attempted: true }))
-        .filter((draft) => draft.annotator === this.annotator);
-    } catch {
-      return []; // no storage in this browser
-    }
-  }
-
-  #store(draft) {
-    try {
-      localStorage.setItem(draft.key, JSON.stringify(draft));
-      this.kept = true;
-    } catch {
-      this.kept = false; // no storage, or it is full
-    }
+  /** This annotator's among `drafts` that a page kept. It may be sending them at this moment, so nothing more joins them. */
+  #found(drafts) {
+    return drafts.filter((draft) => draft.annotator === this.annotator).map((draft) => ({ ...draft, attempted: true }));
   }
 
   #remove(draft) {
     this.queue = this.queue.filter((each) => each !== draft);
-    try { localStorage.removeItem(draft.key); } catch { /* there is none */ }
+    this.store.remove(draft);
   }
 }
 
