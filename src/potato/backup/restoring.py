@@ -81,7 +81,8 @@ def _unpack(backup: Path, target: Path) -> None:
                     found[info.name] = _write(file, info, target / _safe(info.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise BadBackup(f"{backup} cannot be brought back: {error.strerror}") from error
+            where = f"{error.filename}: " if error.filename not in (None, str(backup), backup) else ""
+            raise BadBackup(f"{backup} cannot be brought back: {where}{error.strerror}") from error
         raise BadBackup(f"{backup} is no backup, or not a whole one") from error
     _compare(backup, manifest, found)
 

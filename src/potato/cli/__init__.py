@@ -8,8 +8,8 @@ import sys
 import typer
 
 from potato import __version__
+from potato.cli.failures import named, tell
 from potato.cli.first_process import stand_aside
-from potato.errors import PotatoError
 
 COMMANDS = (
     "init",
@@ -53,10 +53,8 @@ def main() -> None:
     stand_aside()
     try:
         build()()
-    except PotatoError as error:
-        typer.echo(f"potato: {error.message}", err=True)
-        if error.hint:
-            typer.echo(error.hint, err=True)
-        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        tell(named(error))
+        sys.exit(1)

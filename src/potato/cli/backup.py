@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from potato.cli.export import CannotWrite
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
@@ -20,7 +22,12 @@ def register(app: typer.Typer) -> None:
         from potato.backup import save
         from potato.project.loading import load_or_raise
 
-        saved = save(load_or_raise(file), target)
+        try:
+            saved = save(load_or_raise(file), target)
+        except OSError as error:
+            if error.filename is None or Path(error.filename).parent == target.absolute().parent:
+                raise CannotWrite(target, error) from error
+            raise
         typer.echo(
             f"Wrote {target}: {saved.items:,} items, {saved.annotations:,} answers, {saved.runs:,} runs, "
             f"{saved.bytes / 1e6:.1f} MB."

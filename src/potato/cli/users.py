@@ -20,13 +20,10 @@ FromStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the pass
 
 
 class NoPassword(PotatoError):
-    """Standard input held no password."""
+    """There is no password: standard input holds none, or nobody is there to be asked."""
 
     code = "no_password"
     status = 400
-
-    def __init__(self) -> None:
-        super().__init__("standard input holds no password", hint="echo the password into the command")
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +46,7 @@ def passwd(file: Config, name: Name, password_stdin: FromStdin = False) -> None:
     """Give an annotator a password; sessions with an earlier one end."""
     from potato.admin import accounts
 
-    password = _from_stdin() if password_stdin else typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    password = _from_stdin() if password_stdin else _asked()
     typer.echo(_changed(file, accounts.new_password(name, password)).what)
 
 
@@ -108,5 +105,11 @@ def _changed(file: Path, change: Change) -> Done:
 def _from_stdin() -> str:
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
-        raise NoPassword
+        raise NoPassword("standard input holds no password", hint="echo the password into the command")
     return password
+
+
+def _asked() -> str:
+    if not sys.stdin.isatty():
+        raise NoPassword("nobody is at the terminal to be asked for a password", hint="add --password-stdin")
+    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))

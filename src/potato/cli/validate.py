@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from potato.cli.failures import tell
 from potato.cli.findings import counted, show
 from potato.project.acknowledging import acknowledge
 from potato.project.finding import Finding, Severity, UnreadableProject
@@ -78,4 +79,4 @@ def _cannot_read(error: UnreadableProject, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({"ok": False, **error.as_json()}, indent=2, ensure_ascii=False))
     else:
-        typer.echo(f"potato: {error.message}", err=True)
+        tell(error)

@@ -68,7 +68,9 @@ class UnreadableProject(PotatoError):
     status = 400
 
     def __init__(self, file: Path, reason: str) -> None:
-        super().__init__(f"{file} cannot be read: {reason}")
+        inside = file / "config.yaml"
+        hint = f"Did you mean {inside}?" if inside.is_file() else None
+        super().__init__(f"{file} cannot be read: {reason}", hint=hint)
 
 
 class InvalidProject(PotatoError):
