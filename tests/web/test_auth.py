@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
 import site_scenes as scenes
+from makers import NOW
+from potato.app import create_app
+from potato.tasks import TaskRunner
+from potato.web.throttle import FOR_KEY, WINDOW
 
 AGREEMENT = "/admin/agreement"
 
@@ -35,6 +41,41 @@ def test_the_admin_key_opens_a_session(client: TestClient) -> None:
     assert client.get(AGREEMENT).status_code == 200
     client.post("/admin/sign-out", headers=scenes.PAGE)
     assert client.get(AGREEMENT).status_code == 401
+
+
+def _by_key(client: TestClient, key: str) -> int:
+    return client.get(AGREEMENT, headers={"X-API-Key": key}).status_code
+
+
+@pytest.mark.parametrize("way", ["header", "form", "metrics"])
+def test_an_address_with_too_many_wrong_keys_waits(tmp_path: Path, way: str) -> None:
+    """The right key has to wait there, too; open sessions and other addresses do not."""
+    now = [NOW]
+    tries: dict[str, Callable[[str], httpx.Response]] = {
+        "header": lambda key: client.get(AGREEMENT, headers={"X-API-Key": key}),
+        "form": lambda key: client.post("/admin/sign-in", data={"key": key}),
+        "metrics": lambda key: client.get("/metrics", headers={"Authorization": f"Bearer {key}"}),
+    }
+    project = scenes.project(tmp_path)
+    app = create_app(project, tasks=TaskRunner(project), clock=lambda: now[0])
+    with TestClient(app, client=("192.0.2.1", 1)) as client, TestClient(app, client=("192.0.2.2", 1)) as elsewhere:
+        client.post("/admin/sign-in", data={"key": scenes.KEY})
+        assert [tries[way](f"guess {number}").status_code for number in range(FOR_KEY)] == [401] * FOR_KEY
+        refused = tries[way](scenes.KEY)
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_attempts")
+        assert 0 < int(refused.headers["retry-after"]) <= WINDOW.total_seconds()
+        assert client.get(AGREEMENT).status_code == 200  # by the session
+        assert _by_key(elsewhere, scenes.KEY) == 200
+        now[0] += WINDOW
+        assert tries[way](scenes.KEY).status_code < 400
+
+
+def test_an_old_key_that_a_program_goes_on_with_locks_nobody_out(client: TestClient) -> None:
+    assert {_by_key(client, "the old key") for _ in range(FOR_KEY * 2)} == {401}
+    assert _by_key(client, scenes.KEY) == 200
+    for number in range(FOR_KEY - 1):
+        _by_key(client, f"guess {number}")
+    assert _by_key(client, "the old key") == 429
 
 
 def test_a_new_admin_key_ends_admin_sessions(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ async def enter(request: Request, site: SiteDep, key: Field = "", name: Field = 
         if name:
             sign_in_account(request, response, await check_password(request, clean_name(name), password))
         else:
-            check_key(site, key.strip())
+            check_key(request, key.strip())
             sign_in_admin(request, response)
     except PotatoError as wrong:
         if not wants_page(request):

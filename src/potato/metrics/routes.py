@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
-
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -15,7 +13,7 @@ from potato.metrics.families import Scraped
 from potato.metrics.requests import Requests
 from potato.store.figures import figures
 from potato.training.webhooks.hooks import hooks_of
-from potato.web.auth import verified_admin
+from potato.web.auth import is_key, verified_admin
 from potato.web.site import Site, SiteDep
 
 router = APIRouter(include_in_schema=False)
@@ -57,12 +55,12 @@ async def metrics(request: Request, site: SiteDep) -> Response:
 
 
 async def _check(request: Request, site: Site) -> None:
-    """Raise `NotForYou`, or `WrongAdminKey`, unless the request carries the admin's right or the metrics' token."""
+    """Raise `NotForYou`, `WrongAdminKey` or `TooManyAttempts`, unless the request carries the admin's right or the
+    metrics' token."""
     kind, _, given = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         token = site.project.config.metrics_token
-        taken = [token.get_secret_value() if token else None, site.admin_key]
-        if any(wanted and hmac.compare_digest(given.strip().encode(), wanted.encode()) for wanted in taken):
+        if is_key(request, given.strip(), token.get_secret_value() if token else None, site.admin_key):
             return
         raise NotForYou
     if await verified_admin(request) is None:

@@ -16,7 +16,7 @@ from potato.errors import PotatoError
 from potato.store import accounts
 from potato.store.accounts import Account
 from potato.web.proxy import name_by_proxy
-from potato.web.site import Site, site_of
+from potato.web.site import site_of
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -129,14 +129,14 @@ def sign_in(request: Request, response: Response, user: User, stamp: str = "") -
 
 
 def admin_of(request: Request) -> Admin | None:
-    """The admin who asks, if it is one. Raises `WrongAdminKey` for a key that is not the project's.
+    """The admin who asks, if it is one. Raises `WrongAdminKey` for a key that is not the project's, `TooManyAttempts`.
 
     Whether an account still has the right, `verified_admin` looks up.
     """
     site = site_of(request)
     given = request.headers.get("x-api-key")
     if given is not None:
-        check_key(site, given)
+        check_key(request, given)
         return Admin("api", by_session=False)
     if site.admin_key is not None and site.sessions.read(request, "admin", site.admin_key):
         return Admin("admin", by_session=True)
@@ -169,11 +169,22 @@ async def require_admin(request: Request) -> Admin:
     return admin
 
 
-def check_key(site: Site, given: str) -> None:
-    """Compare in constant time. Raises `WrongAdminKey`, also where the project has no key."""
-    wanted = site.admin_key
-    if wanted is None or not hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode()):
+def check_key(request: Request, given: str) -> None:
+    """Raise `WrongAdminKey` unless `given` is the admin key, also where the project has none; or `TooManyAttempts`."""
+    if not is_key(request, given, site_of(request).admin_key):
         raise WrongAdminKey
+
+
+def is_key(request: Request, given: str, *keys: str | None) -> bool:
+    """Whether `given` is one of the `keys` that there are, compared in constant time. Raises `TooManyAttempts`."""
+    site = site_of(request)
+    address = request.client.host if request.client else ""
+    site.throttle.check_key(address, site.clock())
+    said = given.encode("utf-8", "replace")
+    right = any(hmac.compare_digest(said, key.encode()) for key in keys if key)
+    if not right:
+        site.throttle.wrong_key(address, given, site.clock())
+    return right
 
 
 def sign_in_admin(request: Request, response: Response) -> None:
