@@ -17,9 +17,10 @@ from potato.errors import PotatoError
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store.clock import to_text
 from potato.store.rules import Rules
-from potato.store.settling import Key, Standing, State, settle, standings
+from potato.store.settling import Key, Standing, Standings, State, settle, standings
 from potato.store.tables import annotation_history, assignments, items
 from potato.store.tables import annotations as answers_
+from potato.store.together import together
 from potato.store.upsert import upsert
 
 STREAMED = {"yield_per": 2000}
@@ -138,13 +139,14 @@ def save(conn: Connection, saved: Save, rules: Rules) -> Saved:
         if repeated is not None:
             return _repeated(conn, saved, repeated.item, repeated.at)
     at = to_text(saved.at)
-    stored = of_user(conn, saved.user, saved.item)
+    stored, before = of_user(conn, saved.user, saved.item), standings(conn, [saved.item])
     answers = {scheme: value for scheme, value in {**stored, **saved.answers}.items() if value is not None}
     unasked = rules.unasked(answers)
     changes = {**saved.answers, **dict.fromkeys(unasked)}
-    record(conn, [_entry(saved, scheme, value, at, rules) for scheme, value in changes.items()])
     done = rules.is_done({scheme: value for scheme, value in answers.items() if scheme not in unasked})
-    extra = _settle(conn, saved, at, rules, done=done)
+    with together(conn):
+        record(conn, [_entry(saved, scheme, value, at, rules) for scheme, value in changes.items()])
+        extra = _settle(conn, saved, at, rules, before, done=done)
     return Saved(at, repeated=False, item_done=done, extra=extra)
 
 
@@ -160,7 +162,9 @@ def record(conn: Connection, entries: Sequence[Entry]) -> None:
     if taken_back:
         conn.execute(_DELETE, taken_back)
     if entries:
-        conn.execute(insert(annotation_history), [{**_row(entry), "request_id": entry.request_id} for entry in entries])
+        conn.execute(
+            insert(annotation_history).inline(), [{**_row(entry), "request_id": entry.request_id} for entry in entries]
+        )
 
 
 def origin(scheme: Scheme | None, value: Answer | None, suggestion: Mapping[str, Any] | None) -> str:
@@ -259,9 +263,8 @@ def _row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _settle(conn: Connection, saved: Save, at: str, rules: Rules, *, done: bool) -> bool:
+def _settle(conn: Connection, saved: Save, at: str, rules: Rules, before: Standings, *, done: bool) -> bool:
     key: Key = (saved.item, saved.user)
-    before = standings(conn, [saved.item])
     stood = before[saved.item].get(saved.user)
     if done and (stood is None or stood.state is not State.DONE):
         return key in settle(conn, {key: Standing(State.DONE, at)}, rules, before)

@@ -7,13 +7,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from potato.store.tables import facts, tallies
+from potato.store.upsert import upsert
 
 _GET = select(facts.c.value).where(facts.c.name == bindparam("wanted"))
 _UPDATE = update(facts).where(facts.c.name == bindparam("wanted"))
 _DELETE = delete(facts).where(facts.c.name == bindparam("wanted"))
 
 _TALLY = select(tallies.c.value).where(tallies.c.name == bindparam("wanted"))
-_ADD = update(tallies).where(tallies.c.name == bindparam("wanted")).values(value=tallies.c.value + bindparam("more"))
 _SET = update(tallies).where(tallies.c.name == bindparam("wanted"))
 
 
@@ -48,8 +48,8 @@ def counted(name: str) -> ColumnElement[int]:
 
 def count(conn: Connection, name: str, more: int) -> None:
     """Add `more`, which may be negative, to a counted number."""
-    if more and not conn.execute(_ADD, {"wanted": name, "more": more}).rowcount:
-        conn.execute(insert(tallies), {"name": name, "value": more})
+    if more:
+        upsert(conn, tallies, ("name",), {"name": name, "value": more}, add=True)
 
 
 def set_tally(conn: Connection, name: str, value: int) -> None:

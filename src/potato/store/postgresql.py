@@ -11,13 +11,20 @@ import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, literal, select, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, PendingRollbackError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    InvalidatePoolError,
+    OperationalError,
+    PendingRollbackError,
+)
 from sqlalchemy.pool import NullPool
 
 from potato.store.tables import metadata
-from potato.store.unreachable import OLDEST, DriverMissing, StoreNotOpened, StoreUnreachable, StoreUnsuitable
+from potato.store.unreachable import OLDEST, DriverMissing, StoreBusy, StoreNotOpened, StoreUnreachable, StoreUnsuitable
 
 NUL, INSTEAD = "\x00", "\ufffd"
 """The one character that PostgreSQL keeps in no text, and what is kept in its place."""
@@ -35,9 +42,21 @@ CONNECT = {
 }
 """A database that has gone without a word is noticed within a minute or so."""
 
-_READS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-_WRITES = {"isolation_level": "READ COMMITTED", "potato_write": True}
-_WRITE_LOCK = "write"
+WAIT_S = 60
+"""How long a write waits for those of other processes."""
+
+_KEY = "hashtextextended('potato {} ' || current_schema(), 0)"
+_READS = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+_WRITES = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED",
+    f"SELECT pg_advisory_xact_lock({_KEY.format('write')})",
+)
+_SESSION = (
+    f"SET lock_timeout = '{WAIT_S}s'",
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+)
+"""What holds in every session, whatever the server or the role is set to: what is committed is on disk."""
+_LOCK_NOT_AVAILABLE = "55P03"
 _PROBLEMS = (OperationalError, InterfaceError, PendingRollbackError)
 """The last is raised for a transaction that goes on although its connection has broken off."""
 
@@ -51,8 +70,10 @@ def engine(url: str, **more: Any) -> Engine:
     """Connections to the database of `url`; none is opened yet. Raises `DriverMissing` or `StoreUnsuitable`."""
     if importlib.util.find_spec("psycopg") is None:
         raise DriverMissing
-    made = create_engine(_address(url), pool_pre_ping=True, connect_args=_arguments(_address(url)), **more)
+    made = create_engine(_address(url), connect_args=_arguments(_address(url)), use_native_hstore=False, **more)
+    event.listen(made, "do_connect", _connect)
     event.listen(made, "connect", _connected)
+    event.listen(made, "checkout", _checked_out)
     event.listen(made, "begin", _begun)
     return made
 
@@ -64,17 +85,17 @@ def dedicated(url: str) -> Engine:
 
 def reading(connections: Engine) -> Connection:
     """A connection whose transactions read one snapshot."""
-    return connections.connect().execution_options(**_READS)
+    return connections.connect().execution_options(potato_begins=_READS)
 
 
 def writing(connections: Engine) -> Connection:
     """A connection whose transactions wait for those of all other writers, and then see what these wrote."""
-    return connections.connect().execution_options(**_WRITES)
+    return connections.connect().execution_options(potato_write=True)
 
 
 def lock_key(connection: Connection, name: str) -> int:
     """The number of the lock `name` of this project."""
-    return int(connection.execute(select(_key(name))).scalar_one())
+    return int(connection.exec_driver_sql(f"SELECT {_KEY.format(name)}").scalar_one())
 
 
 @contextlib.contextmanager
@@ -82,20 +103,40 @@ def exclusive(url: str, name: str) -> Iterator[None]:
     """One process at a time, on whatever machine, does what `name` stands for in this project; others wait here."""
     connections = dedicated(url)
     try:
-        with unreachable_told(), connections.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        with unreachable_told(), connections.connect().execution_options(potato_begins=()) as connection:
             connection.exec_driver_sql("SET lock_timeout = 0")
-            connection.execute(select(func.pg_advisory_lock(_key(name))))
+            connection.exec_driver_sql(f"SELECT pg_advisory_lock({_KEY.format(name)})")
             yield
     finally:
         connections.dispose()
 
 
 @contextlib.contextmanager
+def pipelined(connection: Connection) -> Iterator[None]:
+    """Execute what the block executes as one message to the server, whose answers are waited for at its end."""
+    import psycopg
+
+    session: Any = connection.connection.driver_connection
+    if session.in_pipeline:
+        yield
+        return
+    try:
+        with session.pipeline(), session.after_waiting():
+            yield
+    except psycopg.OperationalError as error:  # past SQLAlchemy, which would not know that the connection is of no use
+        connection.invalidate(error)
+        raise StoreUnreachable from error
+
+
+@contextlib.contextmanager
 def unreachable_told() -> Iterator[None]:
-    """Raise `StoreUnreachable` where the database does not answer or has cut a transaction off."""
+    """Raise `StoreUnreachable` where the database does not answer or has cut a transaction off, and `StoreBusy` where
+    other writers have not let go of it."""
     try:
         yield
     except _PROBLEMS as error:
+        if getattr(error.orig if isinstance(error, DBAPIError) else None, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+            raise StoreBusy(WAIT_S) from error
         raise StoreUnreachable from error
     except DBAPIError as error:
         if error.connection_invalidated:
@@ -131,7 +172,7 @@ def sort_by_code_points(connection: Connection) -> None:
 
 def analyse(connections: Engine) -> None:
     """Have the planner know how the project's tables are filled, without keeping writers waiting."""
-    with connections.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with connections.connect().execution_options(potato_begins=()) as connection:
         quoted = connection.dialect.identifier_preparer.quote
         connection.exec_driver_sql(f"ANALYZE {', '.join(quoted(name) for name in metadata.tables)}")
 
@@ -145,10 +186,6 @@ _OTHERWISE_SORTED = text(
     ORDER BY t.relname, a.attnum
     """
 )
-
-
-def _key(name: str) -> Any:
-    return func.hashtextextended(literal(f"potato {name} ") + func.current_schema(), 0)
 
 
 def _address(url: str) -> URL:
@@ -165,15 +202,25 @@ def _arguments(url: URL) -> dict[str, Any]:
     return {name: value for name, value in CONNECT.items() if name not in url.query}
 
 
-def _connected(raw: Any, _record: Any) -> None:
-    from potato.store.postgresql_text import WithoutNul
+def _connect(_dialect: Any, _record: Any, args: Any, params: Any) -> Any:
+    from potato.store.postgresql_session import Session
 
-    raw.adapters.register_dumper(str, WithoutNul)
+    return Session.connect(*args, autocommit=True, **params)
+
+
+def _connected(session: Any, _record: Any) -> None:
+    session.set_up(*_SESSION)
+
+
+def _checked_out(session: Any, _record: Any, _proxy: Any) -> None:
+    if session.ended:
+        raise InvalidatePoolError
 
 
 def _begun(connection: Connection) -> None:
-    if connection.get_execution_options().get("potato_write", False):
-        connection.execute(select(func.pg_advisory_xact_lock(_key(_WRITE_LOCK))))
+    options = connection.get_execution_options()
+    session: Any = connection.connection.driver_connection
+    session.begin(*(_WRITES if options.get("potato_write") else options.get("potato_begins", ("BEGIN",))))
 
 
 def _check(connection: Connection, where: str) -> None:

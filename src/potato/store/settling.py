@@ -16,6 +16,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from potato.store import facts
 from potato.store.rules import Rules
 from potato.store.tables import assignments, returned, users, wanted
+from potato.store.together import together
 from potato.store.upsert import upsert
 
 ITEMS_DONE = "items_done"
@@ -91,9 +92,10 @@ def settle(
             extra.add((item, user))
         after[item][user] = new.state
         rows.append(row)
-    upsert(conn, assignments, ("item", "user"), rows)
-    _count_users(conn, changes, before)
-    _count_items(conn, before, after, rules.target)
+    with together(conn):
+        upsert(conn, assignments, ("item", "user"), rows)
+        _count_users(conn, changes, before)
+        _count_items(conn, before, after, rules.target)
     return extra
 
 
@@ -157,7 +159,7 @@ def _count_items(
         conn.execute(_UNWANT, full)
     upsert(conn, wanted, ("item",), open_)
     if back:
-        conn.execute(insert(returned), back)
+        conn.execute(insert(returned).inline(), back)
 
 
 def _done(states: Mapping[int, State | Stood]) -> int:

@@ -40,6 +40,20 @@ class StoreUnreachable(PotatoError):
         super().__init__("The project's database does not answer, so nothing was saved", hint="Try again in a moment.")
 
 
+class StoreBusy(PotatoError):
+    """Somebody else has been writing for so long that this write was given up. Nothing of it is there."""
+
+    code = "store_busy"
+    status = 503
+    retry_after_s = 5
+
+    def __init__(self, waited_s: int) -> None:
+        super().__init__(
+            f"The project's database was busy with another write for {waited_s} seconds, so nothing was saved",
+            hint="Try again in a moment. Where it goes on, a program holds a transaction open: end that one.",
+        )
+
+
 class StoreNotOpened(PotatoError):
     """The database of `database_url` cannot be opened."""
 
