@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from potato.cli.init import AlreadyThere, NotAsked, WrongAnswer
 from potato.items.guessing import NotGuessed
 from potato.items.loading import load_items
 from potato.project.loading import load
+from potato.project.starting import KINDS
 from potato.store import Database
 
 ASKED = ["--question", 'Good, "bad" or \\ neither?', "--labels", "good,bad: very,#neither"]
@@ -99,6 +102,74 @@ def test_wrong_answers_write_nothing(tmp_path: Path, arguments: list[str], error
     with pytest.raises(error):
         init(str(tmp_path / "p"), *arguments)
     assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_type_of_question_makes_a_project_without_findings(kind: str, tmp_path: Path) -> None:
+    labels = ["--labels", "one,two"] if KINDS[kind].labels else []
+    init(str(tmp_path), "--data", "", "--question", "What?", "--type", kind, *labels)
+    loaded = load(tmp_path / "config.yaml")
+    assert loaded.findings == []
+    assert loaded.project is not None
+    assert loaded.project.config.annotation_schemes[0].annotation_type == kind
+    database = Database(loaded.project.database_url)
+    database.migrate()
+    assert load_items(loaded.project, database).added == 3
+    database.close()
+
+
+def test_one_label_is_enough_to_mark_text(tmp_path: Path) -> None:
+    init(str(tmp_path), "--data", "", "--question", "Which names?", "--type", "span", "--labels", "name")
+    assert load(tmp_path / "config.yaml").findings == []
+
+
+def test_the_fields_of_a_pair_are_guessed(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,Prompt,Answer_1,Answer_2,text\n1,p,one,two,t\n2,p,three,four,u\n")
+    asked = ["--data", str(tmp_path / "x.csv"), "--question", "Which?", "--type", "pairwise"]
+    init(str(tmp_path / "p"), *asked)
+    project = load(tmp_path / "p" / "config.yaml").project
+    assert project is not None
+    question = project.config.annotation_schemes[0]
+    assert (question.field_a, question.field_b) == ("Answer_1", "Answer_2")
+    (tmp_path / "x.csv").write_text("id,text\n1,p\n")
+    with pytest.raises(NotGuessed, match=r"no two fields of x\.csv look like a pair; its fields are 'id', 'text'"):
+        init(str(tmp_path / "q"), *asked)
+
+
+def test_a_column_of_texts_alone_is_not_taken_for_ids(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("text\none\ntwo\n")
+    with pytest.raises(NotGuessed, match=r"no field of x\.csv looks like ids") as told:
+        init(str(tmp_path / "p"), "--data", str(tmp_path / "x.csv"), *ASKED)
+    assert "add a column" in str(told.value.hint)
+
+
+def test_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
+    (tmp_path / "x.xlsx").write_bytes(b"PK\3\4")
+    with pytest.raises(NotGuessed) as told:
+        init(str(tmp_path / "p"), "--data", str(tmp_path / "x.xlsx"), *ASKED)
+    assert "save it as CSV" in str(told.value.hint)
+
+
+def test_a_person_is_asked_again_until_the_answer_can_be_used(tmp_path: Path) -> None:
+    """At a real terminal: no file, no labels, then what will do."""
+    answers = ["nowhere.csv", "", "Good?", "only one", "yes, no"]
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "potato", "init", str(tmp_path / "p")]
+    with subprocess.Popen(
+        command, stdin=follower, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as asking:
+        os.write(leader, "".join(f"{answer}\n" for answer in answers).encode())
+        said, _ = asking.communicate(timeout=60)
+    os.close(leader)
+    os.close(follower)
+    assert asking.returncode == 0, said
+    assert "potato: nowhere.csv is not there\n" in said
+    assert "potato: there must be two labels or more, each another\n" in said
+    assert said.count("Which file holds your texts?") == 2
+    assert "[]" not in said
+    project = load(tmp_path / "p" / "config.yaml").project
+    assert project is not None
+    assert [label.name for label in project.config.annotation_schemes[0].labels] == ["yes", "no"]
 
 
 def test_a_likert_question_needs_no_labels(tmp_path: Path) -> None:

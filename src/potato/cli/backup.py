@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -57,4 +58,4 @@ def register(app: typer.Typer) -> None:
                 f"{restored.changed_texts:,} texts had NUL characters, which PostgreSQL does not keep; "
                 "U+FFFD stands in their place."
             )
-        typer.echo(f"Next: potato start {restored.file}")
+        typer.echo(f"Next: potato start {shlex.quote(str(restored.file))}")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from potato.cli.failures import tell
 from potato.errors import PotatoError
 
 if TYPE_CHECKING:
@@ -16,6 +21,10 @@ if TYPE_CHECKING:
     from potato.project.starting import NewProject
 
 FILE = "config.yaml"
+_DATA = "Which file holds your texts? (Enter: begin with a sample)"
+_LABELS = "Which labels are there? (with commas between)"
+
+T = TypeVar("T")
 
 
 class AlreadyThere(PotatoError):
@@ -47,78 +56,99 @@ def register(app: typer.Typer) -> None:
         folder: Annotated[Path, typer.Argument(help="Where to put the project; made if missing.")] = Path(),
         data: Annotated[str | None, typer.Option(help="The file with your texts; '' begins with a sample.")] = None,
         question: Annotated[str | None, typer.Option(help="What to ask of each text.")] = None,
-        labels: Annotated[str | None, typer.Option(help="The answers to choose from, with commas between.")] = None,
-        kind: Annotated[str, typer.Option("--type", help="radio, multiselect or likert.")] = "radio",
+        labels: Annotated[str | None, typer.Option(help="The labels to choose from, with commas between.")] = None,
+        kind: Annotated[
+            str,
+            typer.Option("--type", help="radio, multiselect, likert, slider, number, text, pairwise or span."),
+        ] = "radio",
         size: Annotated[int, typer.Option(help="The points of a likert scale.", min=2, max=100)] = 5,
         name: Annotated[str | None, typer.Option(help="The project's name; the folder's when left out.")] = None,
         id_key: Annotated[str | None, typer.Option(help="The field with the ids; guessed when left out.")] = None,
         text_key: Annotated[str | None, typer.Option(help="The field with the texts; guessed when left out.")] = None,
     ) -> None:
         """Begin a project: three questions, or options, and a commented project file that runs."""
-        from potato.project.starting import TYPES, NewProject
+        from potato.project.starting import KINDS, NewProject
 
         if (folder / FILE).exists():
             raise AlreadyThere(f"there is a project in {folder / FILE} already", hint="choose another folder")
-        if kind not in TYPES:
-            raise WrongAnswer(f"--type is one of {', '.join(TYPES)}, not {kind!r:.80}")
-        data_file = _data_file(data)
-        asked = _answer(question, "--question", "What do you ask of each text?", "Is this positive or negative?")
-        chosen = [] if kind == "likert" else _labels(labels)
+        if kind not in KINDS:
+            raise WrongAnswer(f"--type is one of {', '.join(KINDS)}, not {kind!r:.80}")
+        examples = KINDS[kind]
+        chosen = _asked(data, "--data", _DATA, "", partial(_data, kind, id_key, text_key))
+        asked = _asked(question, "--question", "What do you ask of each text?", examples.question, _question)
+        listed: list[str] = []
+        if examples.labels:
+            listed = _asked(labels, "--labels", _LABELS, examples.labels, partial(_labels, kind))
         _write(
             folder,
             NewProject(
                 name=name or folder.resolve().name or "Project",
-                data_file=_from(folder, data_file) if data_file else "data/items.jsonl",
-                fields=_fields(data_file, id_key, text_key),
+                data_file=_from(folder, chosen.file) if chosen.file else "data/items.jsonl",
+                fields=chosen.fields,
                 question=asked,
                 kind=kind,
-                labels=chosen,
+                labels=listed,
                 size=size,
+                pair=chosen.pair,
             ),
-            sample=data_file is None,
+            sample=chosen.file is None,
         )
 
 
-def _answer(given: str | None, option: str, question: str, default: str) -> str:
-    """What was given; else what the person says."""
-    if given is None:
-        if not sys.stdin.isatty():
-            raise NotAsked(f"{option} is missing, and nobody is at the terminal to be asked", hint=f"add {option}")
-        given = typer.prompt(question, default=default)
-    answer = given.strip()
-    if not answer and default:
-        raise WrongAnswer(f"{option} is empty")
+@dataclass(frozen=True)
+class Data:
+    """The file with the texts (None: the sample), and its fields."""
+
+    file: Path | None
+    fields: ItemProperties
+    pair: tuple[str, str] = ("text_a", "text_b")
+
+
+def _asked(given: str | None, option: str, question: str, example: str, parse: Callable[[str], T]) -> T:
+    """What `parse` makes of the option; without it, of what the person says, who is asked until it can be used."""
+    if given is not None:
+        return parse(given.strip())
+    if not sys.stdin.isatty():
+        raise NotAsked(f"{option} is missing, and nobody is at the terminal to be asked", hint=f"add {option}")
+    while True:
+        said = typer.prompt(question, default=example, show_default=bool(example))
+        try:
+            return parse(said.strip())
+        except PotatoError as wrong:
+            tell(wrong)
+
+
+def _question(answer: str) -> str:
+    if not answer:
+        raise WrongAnswer("a question has some words", hint="--question 'Is this positive or negative?'")
     return answer
 
 
-def _data_file(given: str | None) -> Path | None:
-    answer = _answer(given, "--data", "Which file holds your texts? (Enter: begin with a sample)", "")
-    if not answer:
-        return None
-    path = Path(answer).expanduser()
-    if not path.is_file():
-        raise WrongAnswer(f"{path} is no file", hint="--data names a JSON, JSON lines, CSV or TSV file")
-    return path
-
-
-def _labels(given: str | None) -> list[str]:
-    answer = _answer(given, "--labels", "Which answers are there? (with commas between)", "positive, negative")
+def _labels(kind: str, answer: str) -> list[str]:
     labels = [label.strip() for label in answer.split(",") if label.strip()]
-    if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise WrongAnswer("there must be two answers or more, each another", hint="--labels positive,negative")
+    least = 2 if kind == "radio" else 1
+    if len(labels) < least or len(set(labels)) < len(labels):
+        raise WrongAnswer(
+            f"there must be {'a label' if least == 1 else 'two labels'} or more, each another",
+            hint="with commas between, such as: positive, negative",
+        )
     return labels
 
 
-def _fields(data: Path | None, id_key: str | None, text_key: str | None) -> ItemProperties:
-    from potato.items.guessing import guess_fields
+def _data(kind: str, id_key: str | None, text_key: str | None, answer: str) -> Data:
+    """The file, and which of its fields are what, where no option says it."""
+    from potato.items.guessing import guess_fields, guess_pair
     from potato.project.models import ItemProperties
 
-    if data is None:
-        return ItemProperties()
-    if id_key and text_key:
-        return ItemProperties(id_key=id_key, text_key=text_key)
-    guessed = guess_fields(data)
-    return ItemProperties(id_key=id_key or guessed.id_key, text_key=text_key or guessed.text_key)
+    if not answer:
+        return Data(None, ItemProperties(text_key="text_a") if kind == "pairwise" else ItemProperties())
+    path = Path(answer).expanduser()
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "is not there"
+        raise WrongAnswer(f"{path} {what}", hint="name a JSON, JSON lines, CSV or TSV file")
+    guessed = ItemProperties() if id_key and text_key else guess_fields(path)
+    fields = ItemProperties(id_key=id_key or guessed.id_key, text_key=text_key or guessed.text_key)
+    return Data(path, fields, guess_pair(path)) if kind == "pairwise" else Data(path, fields)
 
 
 def _from(folder: Path, file: Path) -> str:
@@ -136,7 +166,7 @@ def _write(folder: Path, project: NewProject, *, sample: bool) -> None:
         (folder / "data").mkdir(exist_ok=True)
         items = folder / "data" / "items.jsonl"
         if not items.exists():
-            items.write_text(sample_lines(), encoding="utf-8")
+            items.write_text(sample_lines(project.kind == "pairwise"), encoding="utf-8")
     file = folder / FILE
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -145,4 +175,4 @@ def _write(folder: Path, project: NewProject, *, sample: bool) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
         opened.write(project.as_yaml())
     typer.echo(f"Wrote {file}. The admin key is in it.")
-    typer.echo(f"Next: potato start {file}")
+    typer.echo(f"Next: potato start {shlex.quote(str(file))}")

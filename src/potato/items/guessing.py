@@ -30,23 +30,60 @@ def guess_fields(path: Path) -> ItemProperties:
 
     Raises `NotGuessed` for a file that cannot be read, has no rows, or shows neither.
     """
+    rows = _rows(path)
+    names = list(rows[0])
+    text_key = _usual(names, TEXTS)
+    others = [name for name in names if name != text_key]
+    id_key = _usual(others, IDS) or next((name for name in others if _tells_apart(rows, name)), None)
+    text_key = text_key or _longest(rows, names, id_key)
+    if id_key is None or text_key is None:
+        raise _not_guessed(path, names, "ids (each row its own)" if id_key is None else "texts")
+    return ItemProperties(id_key=id_key, text_key=text_key)
+
+
+def guess_pair(path: Path) -> tuple[str, str]:
+    """The two fields of `path` whose texts are to be compared: their names end in `a` and `b`, or in `1` and `2`.
+
+    Raises `NotGuessed`.
+    """
+    names = list(_rows(path)[0])
+    by_name = {name.lower(): name for name in reversed(names)}
+    for first, second in (("a", "b"), ("1", "2")):
+        for name, spelled in by_name.items():
+            if name.endswith(first) and (other := by_name.get(name.removesuffix(first) + second)) is not None:
+                return spelled, other
+    raise NotGuessed(
+        f"no two fields of {path.name} look like a pair; its fields are {_listed(names)}",
+        hint="call them text_a and text_b, say; or name them as field_a and field_b in the project file",
+    )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for record in islice(read_records(path, path.name), ROWS):
         if isinstance(record, RowProblem):
-            raise NotGuessed(str(record))
+            raise NotGuessed(str(record), hint=_SPREADSHEET if path.suffix.lower() in _SPREADSHEETS else None)
         rows.append(record.fields)
     if not rows:
         raise NotGuessed(f"{path.name} has no rows")
-    names = list(rows[0])
-    id_key = _usual(names, IDS) or next((name for name in names if _tells_apart(rows, name)), None)
-    text_key = _usual([name for name in names if name != id_key], TEXTS) or _longest(rows, names, id_key)
-    if id_key is None or text_key is None:
-        what = "ids (each row its own)" if id_key is None else "texts"
-        raise NotGuessed(
-            f"no field of {path.name} looks like {what}; its fields are {', '.join(map(repr, names))[:300]}",
-            hint="name them with --id-key and --text-key",
+    return rows
+
+
+_SPREADSHEETS = (".xls", ".xlsx", ".ods", ".numbers")
+_SPREADSHEET = "open it in the spreadsheet program, and save it as CSV (UTF-8)"
+
+
+def _not_guessed(path: Path, names: Sequence[str], what: str) -> NotGuessed:
+    hint = "name them with --id-key and --text-key"
+    if what != "texts":
+        hint = (
+            "add a column in which each row has a number or name of its own; or, where there is one, name it: --id-key"
         )
-    return ItemProperties(id_key=id_key, text_key=text_key)
+    return NotGuessed(f"no field of {path.name} looks like {what}; its fields are {_listed(names)}", hint=hint)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))[:300]
 
 
 def _usual(names: Sequence[str], usual: Sequence[str]) -> str | None:

@@ -9,7 +9,26 @@ from dataclasses import dataclass, field
 
 from potato.project.models import ItemProperties
 
-TYPES = ("radio", "multiselect", "likert")
+
+@dataclass(frozen=True)
+class Kind:
+    """What a type of question is offered with: an example of a question, and of its labels where it has some."""
+
+    question: str
+    labels: str = ""
+
+
+KINDS = {
+    "radio": Kind("Is this positive or negative?", "positive, negative"),
+    "multiselect": Kind("What is this about?", "quality, service, delivery"),
+    "likert": Kind("How satisfied is the writer?"),
+    "slider": Kind("How clear is this?"),
+    "number": Kind("How old is the writer?"),
+    "text": Kind("What should be better?"),
+    "pairwise": Kind("Which of the two is better?"),
+    "span": Kind("Mark what is praised, and what is blamed", "praised, blamed"),
+}
+"""By `annotation_type`."""
 SAMPLE = (
     "The kettle boils fast and pours without a drip.",
     "It stopped working after a week, and nobody answers my letters.",
@@ -20,7 +39,8 @@ SAMPLE = (
 
 @dataclass(frozen=True)
 class NewProject:
-    """What a person answered. `labels` are unused by `likert`, which has `size` points."""
+    """What a person answered. Only types that have labels use `labels`, only `likert` its `size` points, and only
+    `pairwise` the `pair` of fields whose texts it compares."""
 
     name: str
     data_file: str
@@ -29,6 +49,7 @@ class NewProject:
     kind: str = "radio"
     labels: Sequence[str] = ()
     size: int = 5
+    pair: tuple[str, str] = ("text_a", "text_b")
     admin_key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
 
     def as_yaml(self) -> str:
@@ -41,18 +62,27 @@ class NewProject:
             admin_key=_quoted(self.admin_key),
             kind=self.kind,
             question=_quoted(self.question),
-            answers=self._answers(),
+            answers="".join(f"    {line}\n" for line in self._answers()),
         )
 
-    def _answers(self) -> str:
-        if self.kind == "likert":
-            return f"    size: {self.size}"
-        return "    labels: [" + ", ".join(map(_quoted, self.labels)) + "]"
+    def _answers(self) -> list[str]:
+        if KINDS[self.kind].labels:
+            return ["labels: [" + ", ".join(map(_quoted, self.labels)) + "]"]
+        return {
+            "likert": [f"size: {self.size}", '# min_label: "not at all"', '# max_label: "very much"'],
+            "slider": ["min: 0", "max: 100"],
+            "number": ["min: 0", "# max: 120", "# step: 1"],
+            "text": ["# max_length: 500"],
+            "pairwise": [f"field_a: {_quoted(self.pair[0])}", f"field_b: {_quoted(self.pair[1])}", "allow_tie: true"],
+        }[self.kind]
 
 
-def sample_lines() -> str:
-    """The sample's data file, as JSON lines."""
-    rows = ({"id": f"sample-{number}", "text": text} for number, text in enumerate(SAMPLE, 1))
+def sample_lines(pairs: bool = False) -> str:
+    """The sample's data file, as JSON lines; with `pairs`, each text beside another."""
+    rows = [{"id": f"sample-{number}", "text": text} for number, text in enumerate(SAMPLE, 1)]
+    if pairs:
+        texts = zip(SAMPLE, SAMPLE[1:] + SAMPLE[:1], strict=True)
+        rows = [{"id": f"sample-{number}", "text_a": a, "text_b": b} for number, (a, b) in enumerate(texts, 1)]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
@@ -85,7 +115,6 @@ annotation_schemes:
     name: "question"
     description: {question}
 {answers}
-
 # How many people label each item. Two or more show how well they agree.
 annotations_per_item: 1
 
