@@ -171,8 +171,9 @@ def test_a_backup_of_an_older_version_is_brought_up_to_date(tmp_path: Path, post
 
 
 def test_a_store_of_a_newer_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = Lab(tmp_path / "lab")
-    with closing(sqlite3.connect(lab.project.output_dir / "potato.db")) as store:
+    file = tmp_path / "own.db"
+    lab = Lab(tmp_path / "lab", database_url=f"sqlite:///{file}")
+    with closing(sqlite3.connect(file)) as store:
         store.execute("UPDATE alembic_version SET version_num = '9999'")
         store.commit()
     with pytest.raises(StoreUnsuitable, match="was made by a newer version of Potato"):

@@ -109,6 +109,7 @@ def test_an_address_that_is_none_is_said_in_a_sentence(tmp_path: Path, start: St
     assert "as HOST:PORT" in out
 
 
+@pytest.mark.sqlite("several servers may share a project in PostgreSQL")
 def test_a_second_server_of_one_project_says_so_and_stops(tmp_path: Path, start: Start) -> None:
     file = scenes.project(tmp_path).file
     first = start(file, "--port", 0)

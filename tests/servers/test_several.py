@@ -208,6 +208,7 @@ def test_a_stalled_supervisor_changes_nothing_any_more(tmp_path: Path, postgres:
         assert "Traceback" not in first.said.read_text("utf-8")
 
 
+@pytest.mark.sqlite("several servers may share a project in PostgreSQL")
 def test_with_sqlite_a_second_server_is_refused(tmp_path: Path) -> None:
     file = write_project(tmp_path, "")
     config = json.loads(file.read_text("utf-8"))
