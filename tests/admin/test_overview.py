@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from starlette.testclient import TestClient
@@ -175,3 +176,27 @@ def test_items_that_are_added_while_the_server_runs_are_handed_out(tmp_path: Pat
         assert done.returncode == 0
         assert scenes.hand_out(client) == 2
         assert client.get("/annotate/2", headers=scenes.PAGE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "page", ["/admin", "/admin/training", "/admin/items", "/admin/training/runs/20261130T092600-402587"]
+)
+def test_the_key_leads_to_the_page_that_was_asked_for(page: str, tmp_path: Path) -> None:
+    project = scenes.project(tmp_path, model_training={"enabled": True})
+    with scenes.served(project, headers=scenes.PAGE) as client:
+        form = client.get(page).text
+        assert form.count(f'<input name="page" type="hidden" value="{page}">') == 2
+        again = client.post("/admin/sign-in", data={"key": "wrong", "page": page}).text
+        assert f'<input name="page" type="hidden" value="{page}">' in again
+        entered = client.post("/admin/sign-in", data={"key": scenes.KEY, "page": page})
+        assert entered.status_code == 303
+        assert urljoin("http://host/a/b/admin/sign-in", entered.headers["location"]) == f"http://host/a/b{page}"
+
+
+@pytest.mark.parametrize(
+    "page", ["https://evil.example", "//evil.example", "/admin//evil.example", "/admin/../x", "/x"]
+)
+def test_the_key_leads_nowhere_else(page: str, tmp_path: Path) -> None:
+    with scenes.served(scenes.project(tmp_path), headers=scenes.PAGE) as client:
+        entered = client.post("/admin/sign-in", data={"key": scenes.KEY, "page": page})
+        assert entered.headers["location"] == "../admin"

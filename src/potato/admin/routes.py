@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from potato.admin.adjudication import router as adjudication_router
 from potato.admin.exporting import DOWNLOADS
@@ -33,6 +34,8 @@ router.include_router(export_router)
 router.include_router(items_router)
 
 ANNOTATORS_SHOWN = 500
+
+_PAGE = re.compile(r"/admin(/[A-Za-z0-9_-]+)+")
 
 Field = Annotated[str, Form(max_length=1000)]
 
@@ -78,10 +81,12 @@ async def show_item(request: Request, site: SiteDep, _admin: AdminDep, seq: int)
 
 
 @router.post("/admin/sign-in", name="admin_sign_in")
-async def enter(request: Request, site: SiteDep, key: Field = "", name: Field = "", password: Field = "") -> Response:
-    """Take the admin key, or an admin's name and password, and open a session."""
+async def enter(
+    request: Request, site: SiteDep, key: Field = "", name: Field = "", password: Field = "", page: Field = ""
+) -> Response:
+    """Take the admin key, or an admin's name and password, and open a session. `page` was asked for without it."""
     check_origin(request, strict=False)
-    response = go(request, "admin_overview") if wants_page(request) else JSONResponse({"admin": True})
+    response = _onwards(request, page) if wants_page(request) else JSONResponse({"admin": True})
     try:
         if name:
             sign_in_account(request, response, await check_password(request, clean_name(name), password))
@@ -92,8 +97,16 @@ async def enter(request: Request, site: SiteDep, key: Field = "", name: Field = 
         if not wants_page(request):
             raise
         place = "name" if name else "key"
-        return render(request, "admin/sign_in.html", status=wrong.status, problem=wrong.message, place=place)
+        said = wrong.message
+        return render(request, "admin/sign_in.html", status=wrong.status, problem=said, place=place, page=page)
     return response
+
+
+def _onwards(request: Request, page: str) -> Response:
+    """To the admin's page that was asked for; nothing else is taken for one."""
+    if _PAGE.fullmatch(page):
+        return RedirectResponse(page.removeprefix("/admin/"), status_code=303)
+    return go(request, "admin_overview")
 
 
 @router.post("/admin/sign-out", name="admin_sign_out")
