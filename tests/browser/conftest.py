@@ -96,17 +96,56 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """A real Chromium, and the only driver of one in this process: a second cannot start beside it."""
-    playwright = pytest.importorskip("playwright.sync_api")
+def how() -> dict[str, Any]:
+    """How Chromium is launched."""
     names = ("chromium", "chromium-browser", "google-chrome")
     path = os.environ.get("POTATO_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if path is None:
         missing("Chromium")
+    return {"executable_path": path, "args": ["--no-sandbox"]}
+
+
+@pytest.fixture(scope="session")
+def chromium(how: dict[str, Any]) -> Iterator[Any]:
+    """A real Chromium, and the only driver of one in this process: a second cannot start beside it."""
+    playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = play.chromium.launch(**how)
         yield browser
         browser.close()
+
+
+class Profile:
+    """A Chromium of its own, whose profile stays on the disk when it ends."""
+
+    def __init__(self, kind: Any, how: dict[str, Any], folder: Path) -> None:
+        self._launch = lambda: kind.launch_persistent_context(folder, **how)
+        self._folder = str(folder)
+        self._context: Any = None
+
+    def open(self) -> Any:
+        """Start it, with one tab."""
+        self._context = self._launch()
+        tab = self._context.new_page()
+        tab.set_default_timeout(LIMIT_S * 1000)
+        return tab
+
+    def kill(self) -> None:
+        """End it with all its processes, as `kill -9` does."""
+        for process in psutil.process_iter(["cmdline"]):
+            if any(self._folder in argument for argument in process.info["cmdline"] or ()):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+        with contextlib.suppress(Exception):  # it is gone, which Playwright takes for an error
+            self._context.close()
+
+
+@pytest.fixture
+def profile(chromium: Any, how: dict[str, Any], tmp_path: Path) -> Iterator[Profile]:
+    """A browser to be killed by the test."""
+    profile = Profile(chromium.browser_type, how, tmp_path / "profile")
+    yield profile
+    profile.kill()
 
 
 class Tabs:

@@ -18,6 +18,7 @@ TEXTS = [f"text {n}" for n in range(1, 7)]
 NO_STORAGE = (
     "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError'); } })"
 )
+NO_DATABASE = "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError'); } })"
 CLOCK = "(() => { const now = Date.now; window.ahead = 0; Date.now = () => now() + window.ahead; })()"
 FILL = """() => {
   for (const size of [1e5, 1e3, 1]) {
@@ -91,13 +92,14 @@ def test_answers_arrive_in_the_order_in_which_they_were_given_whatever_clock_and
 
 def test_a_browser_that_keeps_nothing_says_so_and_sends_all_the_same(live: Any, tabs: Any) -> None:
     """annotation 26"""
-    live.serve(TEXTS)
-    for seq, forbidden in ((1, True), (2, False)):
+    live.serve(TEXTS, annotations_per_item=2)
+    for name, forbidden in (("ann", True), ("bob", False)):
         tab = tabs.open()
+        tab.add_init_script(NO_DATABASE)
         if forbidden:
             tab.add_init_script(NO_STORAGE)
-        browsing.sign_in(tab, live.url, f"ann {seq}")
-        item(tab, seq)
+        browsing.sign_in(tab, live.url, name)
+        item(tab, 1)
         if not forbidden:
             tab.evaluate(FILL)
         tab.context.set_offline(True)
@@ -105,7 +107,25 @@ def test_a_browser_that_keeps_nothing_says_so_and_sends_all_the_same(live: Any, 
         state(tab, "Not saved: no connection. Kept on this page alone, so leave it open, sent again by itself.")
         tab.context.set_offline(False)
         state(tab, "Saved at")
-    assert kept(live) == [(1, "sentiment", "positive"), (2, "sentiment", "positive")]
+    assert kept(live) == [(1, "sentiment", "positive"), (1, "sentiment", "positive")]
+
+
+def test_where_the_local_storage_is_full_the_browsers_database_keeps_what_waits(live: Any, tab: Any) -> None:
+    """annotation 26"""
+    live.serve(TEXTS)
+    browsing.sign_in(tab, live.url, "ann")
+    item(tab, 1)
+    tab.evaluate(FILL)
+    answering = tab.context
+    answering.route("**/answers", lambda route: route.abort())
+    tab.keyboard.press("1")
+    state(tab, "Not saved: no connection. Kept in this browser, sent again by itself.")
+    tab.reload()
+    item(tab, 1)
+    assert tab.get_by_label("positive").is_checked()
+    answering.unroute("**/answers")
+    state(tab, "Saved at")
+    assert kept(live) == [(1, "sentiment", "positive")]
 
 
 def test_a_skip_never_overtakes_the_answer_before_it(live: Any, tab: Any) -> None:

@@ -31,6 +31,7 @@ const drafts = new Drafts({
   onNext: (item, part) => upcoming.keep(item, part),
   onState: showState,
 });
+await drafts.recover();
 const steps = new Steps();
 const inView = stopwatch();
 let latest = null; // the question that was answered last: Delete clears it
@@ -426,7 +427,6 @@ document.addEventListener("visibilitychange", () => {
   if (drafts.waiting.length) drafts.send();
 });
 
-await drafts.recover();
 if (!finished()) begin();
 else if (drafts.queue.length) drafts.send();
 document.documentElement.dataset.ready = "";

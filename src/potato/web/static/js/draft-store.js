@@ -10,7 +10,8 @@ export class DraftStore {
   #database = opened();
   #local = true;
   #durable = true;
-  #writing = Promise.resolve();
+  #changes = new Map(); // key → the draft to write, null for one to remove
+  #writing = null;
 
   /** `prefix` is what the keys of these drafts begin with. */
   constructor(prefix) {
@@ -24,7 +25,7 @@ export class DraftStore {
 
   /** Resolves once what was put and removed so far is on the disk, or could not be brought there. */
   get written() {
-    return this.#writing;
+    return this.#writing ?? Promise.resolve();
   }
 
   /** The drafts of all pages, in order, as far as the local storage knows. */
@@ -39,37 +40,49 @@ export class DraftStore {
     }
   }
 
-  /** The drafts that the local storage has forgotten, or never took. */
+  /** The drafts that the local storage has forgotten, never took, or has only as they were before. */
   async forgotten() {
     const database = await this.#database;
     if (!database) return [];
-    const known = new Set(this.all().map((draft) => draft.key));
+    const known = new Map(this.all().map((draft) => [draft.key, draft.revision]));
     const reading = database.transaction(TABLE).objectStore(TABLE).getAll(IDBKeyRange.bound(this.#prefix, `${this.#prefix}\uffff`));
     const drafts = await new Promise((resolve) => {
       reading.onsuccess = () => resolve(reading.result);
       reading.onerror = () => resolve([]);
     });
-    return drafts.filter((draft) => !known.has(draft.key));
+    return drafts.filter((draft) => draft.revision > (known.get(draft.key) ?? 0));
   }
 
   put(draft) {
+    draft.revision = (draft.revision ?? 0) + 1;
     try {
       localStorage.setItem(draft.key, JSON.stringify(draft));
       this.#local = true;
     } catch {
       this.#local = false; // no storage, or it is full
     }
-    const copy = structuredClone(draft);
-    this.#write((table) => table.put(copy));
+    this.#write(draft.key, draft);
   }
 
   remove({ key }) {
     try { localStorage.removeItem(key); } catch { /* there is none */ }
-    this.#write((table) => table.delete(key));
+    this.#write(key, null);
   }
 
-  #write(act) {
-    this.#writing = this.#database.then(async (database) => { this.#durable = database !== null && (await committed(database, act)); });
+  #write(key, draft) {
+    this.#changes.set(key, draft);
+    this.#writing ??= this.#flush();
+  }
+
+  /** Write what has changed, one time after the other: who types fast waits for no disk, and the disk for nobody. */
+  async #flush() {
+    const database = await this.#database;
+    while (this.#changes.size) {
+      const changes = [...this.#changes];
+      this.#changes.clear();
+      this.#durable = database !== null && (await committed(database, changes));
+    }
+    this.#writing = null;
   }
 }
 
@@ -87,14 +100,15 @@ function opened() {
   });
 }
 
-/** Change the table; whether the change is on the disk. */
-function committed(database, act) {
+/** Write `changes` into the table, all or none; whether they are on the disk. */
+function committed(database, changes) {
   return new Promise((resolve) => {
     try {
       const changing = database.transaction(TABLE, "readwrite", { durability: "strict" });
       changing.oncomplete = () => resolve(true);
       changing.onabort = () => resolve(false);
-      act(changing.objectStore(TABLE));
+      const table = changing.objectStore(TABLE);
+      for (const [key, draft] of changes) draft ? table.put(draft) : table.delete(key);
     } catch {
       resolve(false); // the browser has closed the database, as when somebody clears its data
     }

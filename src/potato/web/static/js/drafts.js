@@ -1,6 +1,6 @@
 // Answers on their way to the server. Each stays in this browser until the server says that it is on disk.
 //
-// A draft is {id, item, annotator, answers, elapsed_ms, shown, undo, attempted, refused}. Its id is made once and sent with every
+// A draft is {key, id, item, annotator, answers, elapsed_ms, shown, undo, attempted, refused, revision}. Its id is made once and sent with every
 // attempt, so that an answer which is sent again after a lost reply lands once. Drafts are sent one after another, in order.
 
 import { DraftStore } from "./draft-store.js";
@@ -28,13 +28,14 @@ export class Drafts {
     this.store = new DraftStore(this.prefix);
     this.queue = this.#found(this.store.all());
     this.sending = null;
-    addEventListener("online", () => this.send());
   }
 
-  /** Find what the browser kept when it was killed; before anything is added. */
+  /** Find what the browser kept when it was killed. Nothing may be added before. */
   async recover() {
     const found = this.#found(await this.store.forgotten());
-    this.queue = [...found, ...this.queue].sort((one, other) => (one.key < other.key ? -1 : 1));
+    const others = this.queue.filter((draft) => found.every((each) => each.key !== draft.key));
+    this.queue = [...found, ...others].sort((one, other) => (one.key < other.key ? -1 : 1));
+    addEventListener("online", () => this.send());
   }
 
   /** Whether what waits is in this browser's storage; else it lives in the page, and leaving it warns. */
