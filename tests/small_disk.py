@@ -23,6 +23,16 @@ class SmallDisk:
         """Have more room."""
         assert _mount("-o", f"remount,size={megabytes}m", str(self.folder)) == 0
 
+    def fill(self) -> None:
+        """Leave no room at all."""
+        with (self.folder / "filler").open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    def empty(self) -> None:
+        """Give the room back that `fill` took."""
+        (self.folder / "filler").unlink()
+
     def close(self) -> None:
         """Take it away, whoever still has files of it open."""
         subprocess.run(["umount", "--lazy", str(self.folder)], check=True)

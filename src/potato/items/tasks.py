@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from pathlib import Path
 from typing import Any
 
+from potato.errors import PotatoError
 from potato.items.exporting import export_file
 from potato.items.loading import load_items
 from potato.project import Project
@@ -19,6 +21,25 @@ _STALE_S = 3600
 """Nobody's download takes so long to begin."""
 
 
+class DownloadNotWritten(PotatoError):
+    """The server has no place to write a download to before it sends it. Nothing of it is left there."""
+
+    code = "download_not_written"
+    status = 500
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(
+            f"The download could not be written on the server: {(error.strerror or str(error)).lower()}",
+            hint="Whoever runs the server makes room in output_annotation_dir, or writes it elsewhere: potato export.",
+        )
+
+
+class NoRoomForDownload(DownloadNotWritten):
+    """Its disk is full."""
+
+    status = 507
+
+
 def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[str, Any]:
     """What stands before serving: finish what an import owes, load items, apply changed rules; the load's report."""
     rules = Rules.of(project)
@@ -30,10 +51,16 @@ def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[st
 
 
 def export(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
-    """Write the labels to `path` in `format`; the manifest. What exports that were broken off have left is removed."""
+    """Write the labels to `path` in `format`; the manifest. What exports that were broken off have left is removed.
+
+    Raises `DownloadNotWritten`.
+    """
     path = Path(args["path"])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for old in path.parent.iterdir():
-        if time.time() - old.stat().st_mtime > _STALE_S:
-            old.unlink(missing_ok=True)
-    return export_file(project, database, path, args["format"]).as_json()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for old in path.parent.iterdir():
+            if time.time() - old.stat().st_mtime > _STALE_S:
+                old.unlink(missing_ok=True)
+        return export_file(project, database, path, args["format"]).as_json()
+    except OSError as error:
+        raise (NoRoomForDownload if error.errno == errno.ENOSPC else DownloadNotWritten)(error) from error

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
 from potato.store import lock, postgresql
+from potato.store.refused import full_told
 from potato.store.unreachable import StoreUnsuitable
 
 BUSY_TIMEOUT_S = 60
@@ -77,7 +78,8 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """A write transaction: committed and durable when the block ends, undone when it raises.
 
-        Raises `StoreUnreachable`; then nothing of it is there, unless the database went while it was committing.
+        Raises `StoreUnreachable` and `StoreFull`; then nothing of it is there, unless the database went while it was
+        committing.
         """
         with self._told(), self._connected(writes=True) as connection, connection.begin():
             if self._guard is not None:
@@ -109,7 +111,7 @@ class Database:
         return postgresql.writing(self.engine) if writes else postgresql.reading(self.engine)
 
     def _told(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext() if self.is_sqlite else postgresql.unreachable_told()
+        return full_told() if self.is_sqlite else postgresql.unreachable_told()
 
 
 def _engine(url: str) -> Engine:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 
 from potato.errors import PotatoError
 
@@ -20,7 +22,44 @@ class StoreRefused(PotatoError):
         )
 
 
-def refusal(error: Exception) -> StoreRefused | None:
+class StoreFull(PotatoError):
+    """The disk has no room for what was to be written. Nothing of it is there; what was there before still is."""
+
+    code = "store_full"
+    status = 507
+    retry_after_s = 15
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The disk that holds the project's store is full, so nothing was saved",
+            hint="Whoever runs the server makes room there; it goes on by itself then. "
+            "The annotation page keeps its answers and sends them again.",
+        )
+
+
+_FULL = "database or disk is full"
+
+
+def refusal(error: Exception) -> StoreRefused | StoreFull | None:
     """What `error` says of the store's file; nothing where it is about something else."""
     behind = getattr(error, "orig", error)  # SQLAlchemy's errors carry the driver's
-    return StoreRefused(behind) if isinstance(behind, sqlite3.Error) else None
+    if not isinstance(behind, sqlite3.Error):
+        return None
+    return StoreFull() if is_full(error) else StoreRefused(behind)
+
+
+def is_full(error: Exception) -> bool:
+    """Whether SQLite says that there is no room."""
+    behind = getattr(error, "orig", error)
+    return isinstance(behind, sqlite3.OperationalError) and _FULL in str(behind)
+
+
+@contextlib.contextmanager
+def full_told() -> Iterator[None]:
+    """Raise `StoreFull` where SQLite found no room."""
+    try:
+        yield
+    except Exception as error:
+        if is_full(error):
+            raise StoreFull from error
+        raise

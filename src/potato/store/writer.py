@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from potato.store.database import Database
+from potato.store.refused import StoreFull, is_full
 
 T = TypeVar("T")
 
@@ -83,7 +84,7 @@ class Writer:
                     except Exception as error:
                         if self._database.is_sqlite and _undone_whole(connection):
                             raise
-                        answers.append((future, None, error))
+                        answers.append((future, None, StoreFull() if is_full(error) else error))
         except Exception as error:  # the commit itself failed: nothing of the batch is on disk
             answers = [(future, None, error) for _, future in batch]
         for future, value, failure in answers:
