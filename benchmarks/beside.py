@@ -9,11 +9,13 @@ of a size are up at the same time and are measured in turns, so that whatever el
 - ready: from the command until the server answers.
 - memory: PSS, summed over the server and its child processes, the most of three looks.
 - registration: the first annotator signs in and has a page.
-- next item: until the browser has the next item's whole HTML page; here that is a redirect and the page, there one
-  request. Images, scripts and styles, which browsers keep, are not counted.
 - save: until the server acknowledges the answer; here it is on disk by then.
-- answers a second: next item and save, over and over, by annotators that never pause. Paced annotators look at each
+- next item: until the browser has the next item's HTML; there by a request of its own, here with the acknowledgement,
+  so that both times are one. Each is driven with the requests that its own page makes. Images, scripts and styles,
+  which browsers keep, are not counted.
+- answers a second: save and next item, over and over, by annotators that never pause. Paced annotators look at each
   item for a second before they answer, and for a second before they go on.
+- CPU: what the server and its child processes used for an answer, whatever else the machine did meanwhile.
 
 The annotators are in this process, beside the servers, on connections that are kept open where the server keeps them.
 """
@@ -58,6 +60,7 @@ class Measured:
     memory: float = 0.0
     registration: float | None = None
     crowds: dict[tuple[int, float], list[Timings]] = field(default_factory=dict)
+    cpu: dict[tuple[int, float], float] = field(default_factory=dict)
 
     def look(self) -> None:
         """Note what the server and its children hold in memory now."""
@@ -76,7 +79,19 @@ class Measured:
         mark = f"r{number}p{people}s{pause:.0f}"
         options = Options(people, seconds, pause, 0, None)
         named: Kind = lambda port, name: self.kind(port, mark + name)  # noqa: E731 - it is an argument
+        before = _cpu_s(self.server.process.pid)
         self.crowds.setdefault(crowd, []).append(asyncio.run(measure(named, self.server, options)))
+        self.cpu[crowd] = self.cpu.get(crowd, 0.0) + _cpu_s(self.server.process.pid) - before
+
+
+def _cpu_s(pid: int) -> float:
+    used = 0.0
+    server = psutil.Process(pid)
+    for process in [server, *server.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            used += times.user + times.system
+    return used
 
 
 def _held_mb(pid: int) -> float:
@@ -145,6 +160,7 @@ def _lines(size: str, before: Measured, now: Measured, options: argparse.Namespa
                 rows.append(_line(f"{who}: {name} p{100 * share:.0f}, ms", *times))
         if not crowd[1]:
             rows.append(_line(f"{who}: answers a second", *(_rate(timings) for timings in pair), more=True))
+            rows.append(_line(f"{who}: CPU an answer, ms", *(_cpu_ms(one, crowd) for one in (before, now))))
         rows.append([f"{who}: failed requests", *(_failed(timings) for timings in pair), ""])
     return rows
 
@@ -156,6 +172,11 @@ def _percentile(rounds: Sequence[Timings], part: str, share: float) -> float | N
 
 def _rate(rounds: Sequence[Timings]) -> float | None:
     return sum(len(timings.save) for timings in rounds) / sum(timings.seconds for timings in rounds) if rounds else None
+
+
+def _cpu_ms(one: Measured, crowd: tuple[int, float]) -> float | None:
+    answers = sum(len(timings.save) for timings in one.crowds.get(crowd, []))
+    return 1000 * one.cpu[crowd] / answers if answers else None
 
 
 def _failed(rounds: Sequence[Timings]) -> str:

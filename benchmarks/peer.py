@@ -10,8 +10,12 @@ import json
 import random
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common import Client, Command, make_project
+
+if TYPE_CHECKING:
+    from saves import Pause, Timings
 
 PROJECT = """\
 annotation_task_name: Benchmark
@@ -67,6 +71,15 @@ class PeerPages:
         field = re.search(rb"<input[^>]*\bid=\"instance_id\"[^>]*>", page.body)
         found = field and re.search(rb"value=\"([^\"]*)\"", field[0])
         return found[1].decode() if page.status == 200 and found else None
+
+    async def answer(self, item: str, timings: Timings, pause: Pause) -> str | None:
+        """Answer `item` and go on, as the page does; the next item."""
+        await pause()
+        with timings.noted("save"):
+            timings.failed += not await self.save(item)
+        await pause()
+        with timings.noted("next_item"):
+            return await self.next_item()
 
     async def save(self, item: str) -> bool:
         """Answer it."""

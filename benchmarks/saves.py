@@ -2,22 +2,24 @@
 
     python benchmarks/saves.py [--annotators 50] [--seconds 10] [--pause 1] [--peer PROGRAM]
 
-Each annotator signs in, then fetches the next item and saves an answer to it, over and over. Two lines are measured:
-annotators that never pause, which is the most the server can be asked, and annotators that look at each item for
-`--pause` seconds on average. The clients run beside the server on the same cores.
+Each annotator signs in, then answers item after item, with the requests that the page makes: here one an answer, which
+brings the next item, so that both times are its. Two lines are measured: annotators that never pause, which is the most
+the server can be asked, and annotators that look at each item for `--pause` seconds on average before they answer, and
+as long before they go on. The clients run beside the server on the same cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import random
 import re
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -45,9 +47,21 @@ class Timings:
     failed: int = 0
     seconds: float = 0.0
 
+    @contextlib.contextmanager
+    def noted(self, *parts: str) -> Iterator[None]:
+        """Note how long the body takes, as times of `save`, `next_item`, or both."""
+        started = time.perf_counter()
+        yield
+        for part in parts:
+            getattr(self, part).append(time.perf_counter() - started)
+
+
+Pause = Callable[[], Awaitable[None]]
+"""What an annotator does before each step, such as to look at the item."""
+
 
 class Pages:
-    """The three requests of an annotator."""
+    """The requests of an annotator: the first item's page, and then one for each answer, which brings the next item."""
 
     def __init__(self, port: int, name: str) -> None:
         self.client = Client(port)
@@ -70,32 +84,46 @@ class Pages:
 
     async def save(self, item: str) -> bool:
         """Answer it; whether the server says that the answer is safe."""
+        return (await self._saved(item, brings_next=False))[0]
+
+    async def answer(self, item: str, timings: Timings, pause: Pause) -> str | None:
+        """Answer `item` as the page does; the item after it, which comes with the acknowledgement."""
+        await pause()
+        with timings.noted("save", "next_item"):
+            saved, following = await self._saved(item, brings_next=True)
+        timings.failed += not saved
+        await pause()
+        return following
+
+    async def _saved(self, item: str, *, brings_next: bool) -> tuple[bool, str | None]:
         body = {
             "request_id": uuid.uuid4().hex,
             "annotator": self._name,
             "answers": {"sentiment": random.choice(["positive", "negative"])},
+            "next": brings_next,
         }
         reply = await self.client.request(
             "POST", f"/annotate/{item}/answers", json.dumps(body).encode(), "application/json"
         )
-        return reply.status == 200 and b"saved_at" in reply.body
+        if reply.status != 200 or b"saved_at" not in reply.body:
+            return False, None
+        following = json.loads(reply.body)["next"]
+        return True, str(following["item"]) if following and "sentiment" in following["work"] else None
 
 
 async def _work(pages: Pages | PeerPages, until: float, pause: float, timings: Timings) -> None:
     """Fetch and answer items until the time is up."""
-    while time.perf_counter() < until:
+
+    async def paused() -> None:
         await asyncio.sleep(random.uniform(0, 2 * pause))
-        started = time.perf_counter()
-        item = await pages.next_item()
-        timings.next_item.append(time.perf_counter() - started)
+
+    item = await pages.next_item()
+    while time.perf_counter() < until:
         if item is None:
             timings.failed += 1
+            item = await pages.next_item()
             continue
-        await asyncio.sleep(random.uniform(0, 2 * pause))
-        started = time.perf_counter()
-        saved = await pages.save(item)
-        timings.save.append(time.perf_counter() - started)
-        timings.failed += not saved
+        item = await pages.answer(item, timings, paused)
     pages.client.close()
 
 
