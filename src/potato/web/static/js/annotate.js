@@ -301,6 +301,7 @@ function showState(state) {
 const UNSAVED = {
   offline: (kept) => `Not saved: no connection. ${kept}, sent again by itself.`,
   server: (kept) => `Not saved: the server has trouble. ${kept}, sent again by itself.`,
+  full: (kept) => `Not saved: the server's disk is full. ${kept}, sent again by itself. Tell whoever runs the project.`,
   "signed-out": (kept) => `Not saved: your session has ended. ${kept} until you sign in.`,
   refused: () => "Not saved: see above the questions.",
   problem: () => "Not saved: see the question.",

@@ -140,6 +140,7 @@ export class Drafts {
     }
     const body = await response.json().catch(() => null);
     if (response.status === 401 || body?.code === "other_annotator") return { why: "signed-out" };
+    if (response.status === 507) return { why: "full" };
     if (response.status >= 500 || response.status === 429 || body === null) return { why: "server" };
     if (response.ok) {
       this.savedAt = body.saved_at;
