@@ -7,10 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.script.revision import ResolutionError
-from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
@@ -51,6 +47,11 @@ class Database:
 
         Raises `StoreOnNetwork` for SQLite on NFS or SMB, and the leaves of `store.unreachable`.
         """
+        from alembic import command  # imported here: the child process opens the store, and never changes its tables
+        from alembic.config import Config
+        from alembic.script.revision import ResolutionError
+        from alembic.util import CommandError
+
         if self.is_sqlite:
             folder = Path(make_url(self.url).database or "").parent
             lock.check_file_system(folder)
