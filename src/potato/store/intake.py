@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, delete, func, insert, literal, select
 
 from potato.store import facts
-from potato.store.bulk import insert_rows
+from potato.store.bulk import insert_all
 from potato.store.clock import to_text
 from potato.store.database import Database
 from potato.store.items import MEDIA_HOSTS, VISIBLE
@@ -67,6 +67,7 @@ class Source:
 
 
 _ITEM = ("seq", "id", "text", "image", "audio", "fields", "content", "grp", "source", "line", "added_at")
+_GROUP = ("text_hash", "item")
 _KNOWN = select(items.c.id, items.c.content, items.c.source, items.c.line, items.c.seq).where(
     items.c.id.in_(bindparam("wanted", expanding=True))
 )
@@ -101,7 +102,7 @@ class Intake:
         self._open: contextlib.ExitStack | None = None
         self._conn: Connection | None = None
         self._pieces = 0
-        self._met_some = False
+        self._met_some = self._met_texts = False
 
     @property
     def added(self) -> int:
@@ -114,8 +115,9 @@ class Intake:
         met: list[Met] = []
         if self._met_some or not self._insert_new(conn, rows):
             self._met_some = True  # from here on, look first
-            fresh, met = self._sort_out(conn, rows)
-            self._next += self._insert(conn, fresh)
+            rows, met = self._sort_out(conn, rows)
+            self._insert(conn, rows)
+        self._next += len(rows)
         self._pieces += 1
         if self._pieces % self._span == 0:
             self._commit()
@@ -139,11 +141,10 @@ class Intake:
     def _insert_new(self, conn: Connection, rows: Sequence[NewItem]) -> bool:
         """Insert the rows if all their ids are new; else nothing."""
         attempt = conn.begin_nested()
-        if self._insert(conn, rows) < len(rows):
+        if not self._insert(conn, rows):
             attempt.rollback()
             return False
         attempt.commit()
-        self._next += len(rows)
         return True
 
     def _transaction(self) -> Connection:
@@ -189,17 +190,17 @@ class Intake:
                 conn.execute(delete(items).where(items.c.seq > max(last, self._mark)))
         self._next = self._mark + 1
 
-    def _insert(self, conn: Connection, rows: Sequence[NewItem]) -> int:
-        """Insert the rows whose ids are new; that is all of them, or the caller undoes it and sorts them out."""
+    def _insert(self, conn: Connection, rows: Sequence[NewItem]) -> bool:
+        """Insert the rows if their ids are new; else the caller undoes what this did."""
         groups = self._groups(conn, rows)
         values = [
             (seq, r.id, r.text, r.image, r.audio, r.fields, r.content, groups[r.text_hash], r.source, r.line, self._at)
             for seq, r in enumerate(rows, self._next)
         ]
-        inserted = insert_rows(conn, items, _ITEM, values)
-        if inserted == len(rows):
-            conn.execute(_WANT, {"after": self._next - 1})
-        return inserted
+        if not insert_all(conn, items, _ITEM, values):
+            return False
+        conn.execute(_WANT, {"after": self._next - 1})
+        return True
 
     def _groups(self, conn: Connection, rows: Sequence[NewItem]) -> dict[int, str]:
         """The group of each text; a text that is new is named for its first item."""
@@ -209,8 +210,11 @@ class Intake:
             if row.text_hash not in groups:
                 groups[row.text_hash] = row.id
                 new.append((row.text_hash, seq))
-        if insert_rows(conn, text_groups, ("text_hash", "item"), new) < len(new):
-            groups.update((row[0], row[1]) for row in conn.execute(_GROUPS, {"wanted": list(groups)}))
+        if self._met_texts or not insert_all(conn, text_groups, _GROUP, new):
+            self._met_texts = True  # from here on, look first
+            known = {row[0]: row[1] for row in conn.execute(_GROUPS, {"wanted": list(groups)})}
+            insert_all(conn, text_groups, _GROUP, [row for row in new if row[0] not in known])
+            groups.update(known)
         return groups
 
 

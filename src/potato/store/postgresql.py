@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
@@ -112,20 +112,38 @@ def exclusive(url: str, name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def pipelined(connection: Connection) -> Iterator[None]:
-    """Execute what the block executes as one message to the server, whose answers are waited for at its end."""
+def driver(connection: Connection) -> Iterator[Any]:
+    """The driver's own session, past SQLAlchemy; raises the driver's errors, and `StoreUnreachable`."""
     import psycopg
 
-    session: Any = connection.connection.driver_connection
-    if session.in_pipeline:
-        yield
-        return
     try:
+        yield connection.connection.driver_connection
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        connection.invalidate(error)  # SQLAlchemy would not know that it is of no use any more
+        raise StoreUnreachable from error
+
+
+@contextlib.contextmanager
+def pipelined(connection: Connection) -> Iterator[None]:
+    """Execute what the block executes as one message to the server, whose answers are waited for at its end."""
+    with driver(connection) as session:
+        if session.in_pipeline:
+            yield
+            return
         with session.pipeline(), session.after_waiting():
             yield
-    except psycopg.OperationalError as error:  # past SQLAlchemy, which would not know that the connection is of no use
-        connection.invalidate(error)
-        raise StoreUnreachable from error
+
+
+def copy_in(connection: Connection, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Insert `rows` into the table `name`, streamed, the quickest way there is. Raises as `driver`."""
+    names = ", ".join(f'"{column}"' for column in columns)
+    with (
+        driver(connection) as session,
+        session.cursor() as cursor,
+        cursor.copy(f'COPY "{name}" ({names}) FROM STDIN') as copy,
+    ):
+        for row in rows:
+            copy.write_row(row)
 
 
 @contextlib.contextmanager

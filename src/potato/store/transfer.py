@@ -22,7 +22,7 @@ from potato.store.database import Database
 from potato.store.postgresql import INSTEAD, NUL
 from potato.store.snapshot import NoStore
 from potato.store.tables import metadata
-from potato.store.unreachable import StoreUnreachable, StoreUnsuitable
+from potato.store.unreachable import StoreUnsuitable
 
 _PIECE = 2000
 _VERSION = "alembic_version"
@@ -155,11 +155,8 @@ def refuse_filled(conn: Connection, place: str) -> None:
 def _load_table(reading: sqlite3.Connection, writing: Connection, into: Table, place: str, changes: Changes) -> None:
     names = ", ".join(f'"{each.name}"' for each in into.columns)
     rows = reading.execute(f'SELECT {names} FROM "{into.name}"')  # noqa: S608 - our own names
-    raw: Any = writing.connection.driver_connection
-    statement = f'COPY "{into.name}" ({names}) FROM STDIN'
-    with _refusals_told(into.name, place), raw.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(_taken(into, row, changes))
+    with _refusals_told(into.name, place):
+        postgresql.copy_in(writing, into.name, into.columns.keys(), (_taken(into, row, changes) for row in rows))
 
 
 @contextlib.contextmanager
@@ -168,8 +165,6 @@ def _refusals_told(name: str, place: str) -> Iterator[None]:
 
     try:
         yield
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise StoreUnreachable from error
     except psycopg.Error as error:
         reason = error.diag.message_primary or str(error)
         where = (error.diag.context or "").partition("\n")[0]
