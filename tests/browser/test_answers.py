@@ -136,7 +136,9 @@ def test_every_type_by_keyboard_alone(live: Any, tab: Any) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme: str) -> None:
-    live.open(_project(live.folder, BETTER, CLEAR, AGE, WHY, TITLE))
+    """Every type but spans, which test_spans.py marks by finger."""
+    chosen = (scenes.SENTIMENT, scenes.TOPICS, scenes.STARS)
+    live.open(_project(live.folder, BETTER, CLEAR, AGE, WHY, TITLE, *chosen))
     tab = tabs.open(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True, color_scheme=scheme)
     tab.goto(live.url)
     tab.locator("#name").fill("ann")
@@ -146,6 +148,11 @@ def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme:
     assert tab.locator(".side-text").all_inner_texts() in (["a of 1", "b <b>of</b> 1"], ["b <b>of</b> 1", "a of 1"])
     assert tab.evaluate("getComputedStyle(document.querySelector('.item-text')).direction") == "rtl"
     tab.get_by_text("Neither: a tie").tap()
+    tab.get_by_text("negative", exact=True).tap()
+    tab.get_by_text("food", exact=True).tap()
+    tab.get_by_text("service", exact=True).tap()
+    tab.get_by_text("food", exact=True).tap()
+    tab.locator(".point", has_text="4").tap()
     tab.locator(".slider-field").tap()  # in its middle, where it stands already
     tab.locator(".number-field").tap()
     tab.keyboard.type("0")
@@ -156,7 +163,8 @@ def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme:
     _sent(tab)
     _state(tab, "Not saved: see the question.")
     browsing.check_access(tab, "with a complaint")
-    assert _answers(live) == {"better": "tie", "clear": 5, "age": 0}
+    given = {"better": "tie", "clear": 5, "age": 0, "sentiment": "negative", "topics": ["service"], "stars": 4}
+    assert _answers(live) == given
     tab.locator("textarea.text-field").fill("short")
     tab.get_by_role("button", name="Flag").tap()
     tab.locator("#flag-reason").fill("odd")

@@ -128,6 +128,55 @@ def test_where_the_local_storage_is_full_the_browsers_database_keeps_what_waits(
     assert kept(live) == [(1, "sentiment", "positive")]
 
 
+def test_what_is_answered_in_one_tab_is_answered_in_the_other(live: Any, tabs: Any) -> None:
+    live.serve(TEXTS)
+    tab = tabs.open()
+    browsing.sign_in(tab, live.url, "ann")
+    item(tab, 1)
+    other = tab.context.new_page()
+    other.goto(f"{live.url}annotate/1")
+    item(other, 1)
+    for key in ("1", "2", "3"):
+        tab.keyboard.press(key)
+    shown = "() => [...document.querySelectorAll('.question input:checked')].map((each) => each.ariaLabel ?? each.id)"
+    browsing.until(other, f"(wanted) => JSON.stringify(({shown})()) === JSON.stringify(wanted)", tab.evaluate(shown))
+    other.keyboard.press("z")  # a step is a step, in whichever tab it was gone
+    browsing.until(tab, f"(wanted) => JSON.stringify(({shown})()) === JSON.stringify(wanted)", other.evaluate(shown))
+    tab.keyboard.press("z")
+    browsing.until(other, f"(wanted) => JSON.stringify(({shown})()) === JSON.stringify(wanted)", tab.evaluate(shown))
+    assert other.get_by_label("positive").is_checked()
+    other.keyboard.press("Enter")
+    item(other, 2)
+    browsing.until(tab, "() => !localStorage.length")
+    assert kept(live) == [(1, "sentiment", "positive")]
+
+
+def test_who_goes_on_while_a_save_is_slow_loses_nothing_and_keeps_the_order(live: Any, tab: Any) -> None:
+    live.serve(TEXTS)
+    browsing.sign_in(tab, live.url, "ann")
+    item(tab, 1)
+    held = Held(tab)
+    tab.keyboard.press("1")
+    state(tab, "Saving")
+    tab.keyboard.press("Enter")  # goes on once the answer is safe, and not before
+    tab.locator('#work[data-item="1"][aria-busy="true"]').wait_for()
+    assert kept(live) == []
+    tab.keyboard.press("2")  # no key acts meanwhile
+    held.let_go()
+    item(tab, 2)
+    slow = Held(tab)
+    tab.keyboard.press("2")
+    tab.keyboard.press("ArrowRight")  # who does not want to wait
+    state(tab, "Your answer is still on its way; go on once it is saved.")
+    tab.keyboard.press("ArrowLeft")  # to what was answered before, one may go
+    item(tab, 1)
+    tab.keyboard.press("2")
+    slow.let_go()
+    state(tab, "Saved at")
+    wanted = [(1, "positive"), (2, "negative"), (1, "negative")]
+    assert live.rows(select(history.c.item, history.c.value).order_by(history.c.seq)) == wanted
+
+
 def test_a_skip_never_overtakes_the_answer_before_it(live: Any, tab: Any) -> None:
     live.serve(TEXTS)
     browsing.sign_in(tab, live.url, "ann")

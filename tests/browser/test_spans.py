@@ -109,6 +109,25 @@ def test_exactly_what_was_chosen_is_marked(live: Any, tabs: Any, mark: Any) -> N
     tab.get_by_text("Everything is annotated.").wait_for()
 
 
+def test_what_a_long_press_selects_is_marked_in_whole_characters(live: Any, tabs: Any) -> None:
+    """A finger that rests selects as its system does, and moves the selection's ends: annotation 16"""
+    tab = tabs.open(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    live.serve([EMOJI], annotation_schemes=[WHO])
+    enter(tab, live)
+    select_units = """([from, to]) => {
+      const node = document.querySelector(".item-text").firstChild;
+      getSelection().setBaseAndExtent(node, from, node, to);
+    }"""
+    couple = EMOJI.index("\U0001f469") + 1  # in UTF-16 units, of which the first character has two
+    tab.evaluate(select_units, [3, 5])  # the word that was pressed
+    tab.locator("body.picking").wait_for()
+    tab.evaluate(select_units, [couple + 1, couple + 4])  # from within one character, to within it
+    browsing.until(tab, "() => document.querySelectorAll('.mark-ground.picked').length === 1")
+    tab.locator("[data-label=place]").tap()
+    saved(tab, live, 1, [span(EMOJI, "\U0001f469\u200d\u2764\ufe0f\u200d\U0001f469", "place")])
+    assert tab.evaluate("getSelection().isCollapsed")
+
+
 def test_spans_overlap_change_and_go_by_keys_alone(live: Any, tab: Any) -> None:
     live.serve([PLAIN, "nobody here"], annotation_schemes=[WHO])
     enter(tab, live)

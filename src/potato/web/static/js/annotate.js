@@ -29,6 +29,7 @@ const drafts = new Drafts({
   address: (item) => ofItem("answers", item),
   wantsNext: (item) => !document.hidden && item === work().dataset.item && !upcoming.of(item),
   onNext: (item, part) => upcoming.keep(item, part),
+  onElsewhere: follow,
   onState: showState,
 });
 await drafts.recover();
@@ -107,6 +108,20 @@ function undo() {
   for (const question of showAsked(work())) step[question.dataset.scheme] = answer(question);
   steps.restore(step);
   keep(step, { undo: true });
+}
+
+/** What was answered in another tab is answered here too: both show one item, and the last word counts. */
+function follow({ item, answers, undo: undone }) {
+  if (finished() || item !== work().dataset.item) return;
+  for (const question of questionsOf(work())) {
+    const name = question.dataset.scheme;
+    if (name in answers && !questions.same(answer(question), answers[name])) write(question, answers[name]);
+  }
+  showAsked(work());
+  if (undone) steps.pop();
+  if (undone) steps.restore(answers);
+  else steps.note(answers);
+  showUndo();
 }
 
 function choose(key) {
@@ -243,7 +258,7 @@ function show({ item, title, work: html, progress }, push = true) {
   begin();
   scrollTo(0, 0);
   $("item").focus({ preventScroll: true });
-  if (stayed) say("There is no other item yet: answer this one, or skip it.");
+  if (stayed) say(drafts.waiting.length ? "Your answer is still on its way; go on once it is saved." : "There is no other item yet: answer this one, or skip it.");
 }
 
 function leaveTo(url) {

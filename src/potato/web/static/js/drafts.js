@@ -13,15 +13,16 @@ const OUTLIVES_PAGE = 60000; // bytes; browsers refuse to keep a request of more
 export class Drafts {
   /**
    * `tag` names the project, `annotator` whose drafts these are; `address(item)` is where an item's answers go,
-   * `wantsNext(item)` says whether what follows it is to come with the reply, for `onNext(item, part)`, and
-   * `onState(state)` hears of every change.
+   * `wantsNext(item)` says whether what follows it is to come with the reply, for `onNext(item, part)`;
+   * `onElsewhere(draft)` hears of what this annotator answers in another tab, and `onState(state)` of every change.
    */
-  constructor({ tag, annotator, address, wantsNext, onNext, onState }) {
+  constructor({ tag, annotator, address, wantsNext, onNext, onElsewhere, onState }) {
     this.prefix = `potato:${tag}:draft:`;
     this.annotator = annotator;
     this.address = address;
     this.wantsNext = wantsNext;
     this.onNext = onNext;
+    this.onElsewhere = onElsewhere;
     this.onState = onState;
     this.savedAt = null;
     this.retries = 0;
@@ -36,6 +37,7 @@ export class Drafts {
     const others = this.queue.filter((draft) => found.every((each) => each.key !== draft.key));
     this.queue = [...found, ...others].sort((one, other) => (one.key < other.key ? -1 : 1));
     addEventListener("online", () => this.send());
+    addEventListener("storage", (event) => this.#heard(event));
   }
 
   /** Whether what waits is in this browser's storage; else it lives in the page, and leaving it warns. */
@@ -94,6 +96,13 @@ export class Drafts {
   dropRefused() {
     for (const draft of this.refused) this.#remove(draft);
     this.#tell();
+  }
+
+  /** Another tab has kept, sent or removed a draft. */
+  #heard({ key, newValue }) {
+    if (!newValue || !key.startsWith(this.prefix)) return;
+    const draft = JSON.parse(newValue);
+    if (draft.annotator === this.annotator && !draft.attempted) this.onElsewhere(draft);
   }
 
   #whenQuiet() {
