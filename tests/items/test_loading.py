@@ -287,3 +287,12 @@ def test_a_reader_that_dies_is_said_and_nothing_is_loaded(tmp_path: Path, monkey
         with pytest.raises(pieces.ReaderEnded, match=r"reading data\.jsonl ended early \(exit status 1\)"):
             load_items(project, database)
         assert ids(database) == []
+
+
+def test_a_number_that_no_program_can_hold_is_said_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"id": "1", "text": "a"}\n{"id": "2", "text": "b", "n": [1e999]}\n')
+    with (
+        opened(project := make_project(tmp_path)) as database,
+        pytest.raises(InvalidData, match="l:2: .*1e999"),
+    ):
+        load_items(project, database)

@@ -24,7 +24,7 @@ from potato.store import Database, Writer, annotations, assignments, facts, post
 from potato.store.annotations import Save
 from potato.store.assignments import NothingLeft
 from potato.store.retraining import Decision
-from potato.store.unreachable import DriverMissing, StoreNotOpened, StoreUnreachable, StoreUnsuitable
+from potato.store.unreachable import DriverMissing, StoreBusy, StoreNotOpened, StoreUnreachable, StoreUnsuitable
 
 POSITIVE = {"sentiment": "positive"}
 
@@ -269,6 +269,87 @@ def test_twenty_annotators_at_two_writers_are_never_given_the_same_item(tmp_path
             writer.close()
         databases[1].close()
         assert sorted(given) == list(range(1, 201))
+
+
+def test_what_is_committed_is_on_disk_whatever_the_server_or_the_role_is_set_to(
+    postgres: Postgres, postgres_url: str
+) -> None:
+    assert postgres.admin("SHOW synchronous_commit") == [("off",)]
+    stricter = f"{postgres_url}%20-csynchronous_commit%3Dremote_apply"
+    for url, kept in ((postgres_url, "on"), (stricter, "remote_apply")):
+        with contextlib.closing(Database(url)) as database, database.write() as conn:
+            assert conn.exec_driver_sql("SHOW synchronous_commit").scalar() == kept
+
+
+def test_a_write_that_others_hold_up_too_long_is_given_up_with_a_sentence(
+    project: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = project.user("ann")
+    monkeypatch.setattr(postgresql, "_SESSION", ("SET lock_timeout = '50ms'",))
+    with contextlib.closing(Database(project.database.url)) as impatient:
+        with project.database.write() as conn:
+            facts.put(conn, "n", 1)
+            with pytest.raises(StoreBusy) as raised, impatient.write() as other:
+                users.ensure(other, "bob", NOW)
+        assert (raised.value.status, raised.value.retry_after_s) == (503, 5)
+        with impatient.write() as other:
+            assert users.ensure(other, "bob", NOW) > ann
+
+
+def test_a_job_that_fails_is_undone_alone_though_its_writes_travel_together(project: Small) -> None:
+    ann, writer, gate = project.user("ann"), Writer(project.database), threading.Event()
+    writer.start()
+
+    def save(item: int, fails: bool) -> Any:
+        def job(conn: Any) -> Any:
+            saved = annotations.save(conn, Save(ann, item, POSITIVE, NOW, request_id=f"r{item}"), project.rules)
+            if fails:
+                raise KeyError(item)
+            return saved
+
+        return writer.submit(job)
+
+    waits = writer.submit(lambda _: gate.wait(60))
+    jobs = [save(1, False), save(2, True), save(99, False), save(3, False)]  # no item has the number 99
+    gate.set()
+    assert waits.result(60)
+    assert [type(job.exception(60)).__name__ for job in jobs] == [
+        "NoneType",
+        "KeyError",
+        "ForeignKeyViolation",
+        "NoneType",
+    ]
+    writer.close()
+    assert (project.progress(ann).done, project.progress(ann).total_done) == (2, 2)
+
+
+def test_an_item_and_its_answer_cost_few_round_trips(project: Small, tmp_path: Path) -> None:
+    """A message and its answer take longer than PostgreSQL takes to do what it says, above all over a network."""
+    ann, writer = project.user("ann"), Writer(project.database)
+    save = Save(ann, 1, POSITIVE, NOW, request_id="r1")
+    writer.start()
+    with (tmp_path / "trace").open("w+") as trace:
+
+        def trips(function: Any) -> int:
+            """How often the server has said that it is ready for what comes next."""
+            trace.seek(0)
+            trace.truncate()
+            writer.call(function)
+            trace.seek(0)
+            return trace.read().count("ReadyForQuery")
+
+        writer.call(lambda conn: conn.connection.driver_connection.pgconn.trace(trace.fileno()))
+        assert trips(lambda conn: assignments.next_item(conn, ann, NOW, project.rules)) <= 8
+        assert trips(lambda conn: annotations.save(conn, save, project.rules)) <= 5
+        writer.call(lambda conn: conn.connection.driver_connection.pgconn.untrace())
+    writer.close()
+
+
+def test_what_json_cannot_say_becomes_null(project: Small) -> None:
+    value: Any = {"a": [float("nan"), 1.5, (float("-inf"),)], "b": 1e308}
+    with project.database.write() as conn:
+        facts.put(conn, "value", value)
+    assert project.read(facts.get, "value") == {"a": [None, 1.5, [None]], "b": 1e308}
 
 
 def test_each_test_gets_an_empty_schema_of_a_real_server(postgres: Postgres, postgres_url: str) -> None:

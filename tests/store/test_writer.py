@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from makers import make_project
+from makers import make_project, small
 from potato.store import Database, Writer, facts
+from potato.store import database as store_database
+from potato.store.unreachable import StoreBusy
 from small_disk import small_disk
 
 
@@ -78,3 +81,14 @@ def test_a_full_disk_answers_for_nothing_that_it_undid(tmp_path: Path) -> None:
             assert facts.get(connection, "large") == "x" * 6_000_000
             assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         database.close()
+
+
+@pytest.mark.sqlite("PostgreSQL's own lock is tested beside it")
+def test_a_write_that_others_hold_up_too_long_is_given_up_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_database, "WAIT_S", 0.05)
+    with small(tmp_path) as project, project.database.write() as conn:
+        facts.put(conn, "n", 1)
+        with closing(Database(project.database.url)) as other, pytest.raises(StoreBusy), other.write():
+            pass

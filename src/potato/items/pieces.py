@@ -25,7 +25,7 @@ from potato.store.intake import PIECE, NewItem
 READ_AHEAD_BYTES = 32 << 20
 """A file of this size or more is read by a process of its own."""
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 class ReaderEnded(PotatoError):
@@ -60,7 +60,10 @@ def _pieces(
         if isinstance(row, RowProblem):
             yield row
             continue
-        piece.append(_item(row))
+        try:
+            piece.append(_item(row))
+        except ValueError:  # JSON may say 1e999, and no program can hold it
+            yield RowProblem(row.source, row.line, "a field holds a number that is too large, such as 1e999")
         if len(piece) == PIECE:
             yield piece
             piece = []

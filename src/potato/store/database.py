@@ -11,10 +11,9 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
 from potato.store import lock, postgresql
-from potato.store.refused import full_told
-from potato.store.unreachable import StoreUnsuitable
-
-BUSY_TIMEOUT_S = 60
+from potato.store.json_text import to_json
+from potato.store.refused import refusals_told
+from potato.store.unreachable import WAIT_S, StoreUnsuitable
 
 
 class Database:
@@ -112,7 +111,7 @@ class Database:
         return postgresql.writing(self.engine) if writes else postgresql.reading(self.engine)
 
     def _told(self) -> contextlib.AbstractContextManager[None]:
-        return full_told() if self.is_sqlite else postgresql.unreachable_told()
+        return refusals_told() if self.is_sqlite else postgresql.unreachable_told()
 
 
 def _engine(url: str) -> Engine:
@@ -122,7 +121,8 @@ def _engine(url: str) -> Engine:
 def _sqlite(url: str) -> Engine:
     if not url.startswith("sqlite:"):
         raise StoreUnsuitable.address()
-    engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False})
+    connect = {"timeout": WAIT_S, "check_same_thread": False}
+    engine = create_engine(url, connect_args=connect, json_serializer=to_json)
 
     @event.listens_for(engine, "connect")
     def _connected(raw: Any, _record: Any) -> None:

@@ -23,8 +23,17 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
+from potato.store.json_text import to_json
 from potato.store.tables import metadata
-from potato.store.unreachable import OLDEST, DriverMissing, StoreBusy, StoreNotOpened, StoreUnreachable, StoreUnsuitable
+from potato.store.unreachable import (
+    OLDEST,
+    WAIT_S,
+    DriverMissing,
+    StoreBusy,
+    StoreNotOpened,
+    StoreUnreachable,
+    StoreUnsuitable,
+)
 
 NUL, INSTEAD = "\x00", "\ufffd"
 """The one character that PostgreSQL keeps in no text, and what is kept in its place."""
@@ -41,9 +50,6 @@ CONNECT = {
     "tcp_user_timeout": 60_000,
 }
 """A database that has gone without a word is noticed within a minute or so."""
-
-WAIT_S = 60
-"""How long a write waits for those of other processes."""
 
 _KEY = "hashtextextended('potato {} ' || current_schema(), 0)"
 _READS = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
@@ -70,7 +76,9 @@ def engine(url: str, **more: Any) -> Engine:
     """Connections to the database of `url`; none is opened yet. Raises `DriverMissing` or `StoreUnsuitable`."""
     if importlib.util.find_spec("psycopg") is None:
         raise DriverMissing
-    made = create_engine(_address(url), connect_args=_arguments(_address(url)), use_native_hstore=False, **more)
+    address = _address(url)
+    settings: dict[str, Any] = {"json_serializer": to_json, "use_native_hstore": False, **more}
+    made = create_engine(address, connect_args=_arguments(address), **settings)
     event.listen(made, "do_connect", _connect)
     event.listen(made, "connect", _connected)
     event.listen(made, "checkout", _checked_out)
@@ -154,7 +162,7 @@ def unreachable_told() -> Iterator[None]:
         yield
     except _PROBLEMS as error:
         if getattr(error.orig if isinstance(error, DBAPIError) else None, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            raise StoreBusy(WAIT_S) from error
+            raise StoreBusy from error
         raise StoreUnreachable from error
     except DBAPIError as error:
         if error.connection_invalidated:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from potato.errors import PotatoError
+from potato.store.unreachable import StoreBusy
 
 
 class StoreRefused(PotatoError):
@@ -38,6 +39,7 @@ class StoreFull(PotatoError):
 
 
 _FULL = "database or disk is full"
+_LOCKED = "database is locked"
 
 
 def refusal(error: Exception) -> StoreRefused | StoreFull | None:
@@ -55,11 +57,13 @@ def is_full(error: Exception) -> bool:
 
 
 @contextlib.contextmanager
-def full_told() -> Iterator[None]:
-    """Raise `StoreFull` where SQLite found no room."""
+def refusals_told() -> Iterator[None]:
+    """Raise `StoreFull` where SQLite found no room, and `StoreBusy` where another writer has not let go."""
     try:
         yield
     except Exception as error:
         if is_full(error):
             raise StoreFull from error
+        if _LOCKED in str(getattr(error, "orig", "")):
+            raise StoreBusy from error
         raise

@@ -1,4 +1,4 @@
-"""What can be wrong with a PostgreSQL database, as a sentence and what to do. None has the password in it."""
+"""What can be wrong with a database, as a sentence and what to do. None has the password in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from potato.errors import PotatoError
 
 OLDEST = 13
 """The oldest version of PostgreSQL that Potato works with."""
+
+WAIT_S = 60
+"""How long a write waits for those of other processes, with either database."""
 
 _HINTS = (  # what the server or libpq says → what to do
     (
@@ -47,9 +50,9 @@ class StoreBusy(PotatoError):
     status = 503
     retry_after_s = 5
 
-    def __init__(self, waited_s: int) -> None:
+    def __init__(self) -> None:
         super().__init__(
-            f"The project's database was busy with another write for {waited_s} seconds, so nothing was saved",
+            f"The project's database was busy with another write for {WAIT_S} seconds, so nothing was saved",
             hint="Try again in a moment. Where it goes on, a program holds a transaction open: end that one.",
         )
 
