@@ -293,6 +293,6 @@ def test_a_number_that_no_program_can_hold_is_said_with_its_line(tmp_path: Path)
     (tmp_path / "data.jsonl").write_text('{"id": "1", "text": "a"}\n{"id": "2", "text": "b", "n": [1e999]}\n')
     with (
         opened(project := make_project(tmp_path)) as database,
-        pytest.raises(InvalidData, match="l:2: .*1e999"),
+        pytest.raises(InvalidData, match=r"l:2: .*1e999"),
     ):
         load_items(project, database)
