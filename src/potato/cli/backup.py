@@ -23,8 +23,9 @@ def register(app: typer.Typer) -> None:
         from potato.backup import save
         from potato.project.loading import load_or_raise
 
+        project = load_or_raise(file)
         try:
-            saved = save(load_or_raise(file), target)
+            saved = save(project, target)
         except OSError as error:
             if error.filename is None or Path(error.filename).parent == target.absolute().parent:
                 raise CannotWrite(target, error) from error
@@ -35,6 +36,9 @@ def register(app: typer.Typer) -> None:
         )
         for path in saved.outside:
             typer.echo(f"Not in it, because it lies outside the project's folder: {path}")
+        named = project.config.item_properties
+        if named.image_key or named.audio_key:
+            typer.echo("Not in it: the items' images and recordings. Copy their files beside it.")
 
     @app.command()
     def restore(
