@@ -62,6 +62,7 @@ def test_a_folder_that_cannot_be_restored_into_is_named(
     assert f"{tmp_path}/file" in said[0].partition("cannot be brought back: ")[2]
 
 
+@pytest.mark.sqlite("it spoils the file")
 def test_a_store_that_sqlite_does_not_take_is_told(
     project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
