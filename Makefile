@@ -8,17 +8,18 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq install -c constraints.txt
 PYTEST := $(BIN)/pytest -q
 
-.PHONY: help demo demo-clean install install-test browser services check docs test clean
+.PHONY: help demo demo-clean install install-test browser services check docs test test-postgresql clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         a project with labels, a trained model and its suggestions; Ctrl-C ends it"
-	@echo "make demo ONCE=1  the same, but ends by itself once all is shown"
-	@echo "make demo-clean   forget what was done in the demo"
-	@echo "make test         install what the tests need and run every check and test"
-	@echo "make check        format, lint, types, import contracts"
-	@echo "make docs         build the documentation into docs/_build"
-	@echo "make clean        remove .venv and everything that was built"
+	@echo "make demo             a project with labels, a trained model and its suggestions; Ctrl-C ends it"
+	@echo "make demo ONCE=1      the same, but ends by itself once all is shown"
+	@echo "make demo-clean       forget what was done in the demo"
+	@echo "make test             install what the tests need and run every check and test"
+	@echo "make test-postgresql  every test once more, with the store of each project in PostgreSQL"
+	@echo "make check            format, lint, types, import contracts"
+	@echo "make docs             build the documentation into docs/_build"
+	@echo "make clean            remove .venv and everything that was built"
 
 demo: install
 	@$(BIN)/python examples/demo.py $(if $(PORT),--port $(PORT)) $(if $(ONCE),--once)
@@ -62,7 +63,7 @@ check: $(VENV)/installed-test
 docs: $(VENV)/installed-test
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
 
-# What of the tests runs a second time, with the store of each project in PostgreSQL. By hand, any of them can.
+# What of the tests runs a second time, with the store of each project in PostgreSQL. `make test-postgresql` runs all.
 ON_POSTGRES := tests/store tests/annotate tests/admin tests/training/retraining
 
 # What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
@@ -71,6 +72,12 @@ test: install-test check docs
 	$(PYTEST) -n 2 -m "browser and not computes"
 	$(PYTEST) -n 4 -m "not computes and not browser"
 	POTATO_TEST_DATABASE=postgresql $(PYTEST) -n 4 -m "not computes and not browser" $(ON_POSTGRES)
+
+test-postgresql: export POTATO_TEST_DATABASE := postgresql
+test-postgresql: install-test
+	$(PYTEST) -n 2 -m computes
+	$(PYTEST) -n 2 -m "browser and not computes"
+	$(PYTEST) -n 4 -m "not computes and not browser"
 
 clean:
 	rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
