@@ -28,7 +28,7 @@ from potato.items.loading import load_items
 from potato.project import Project
 from potato.project.loading import load_or_raise
 from potato.store import Database, users
-from potato.store.bulk import insert_rows
+from potato.store.bulk import insert_all
 from potato.store.clock import utc_now
 from potato.store.tables import annotations
 
@@ -47,7 +47,7 @@ def fill(project: Project, wanted: int) -> None:
         people = [users.ensure(conn, f"ann{number:03}", utc_now()) for number in range(ANNOTATORS)]
         rows = list(_rows(people, wanted))
         for start in range(0, wanted, 20_000):
-            insert_rows(conn, annotations, COLUMNS, rows[start : start + 20_000])
+            insert_all(conn, annotations, COLUMNS, rows[start : start + 20_000])
     database.close()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,14 +13,18 @@ from typing import Any
 
 import pytest
 
-from makers import SENTIMENT, Small, later, make_project, opened, small, write_rows
+from makers import NOW, SENTIMENT, Small, later, make_project, opened, small, write_rows
 from potato.items.exporters import EXPORTERS
 from potato.items.exporting import Manifest, NeedsFolder, export_file
 from potato.items.importers import PlainLine, plain_lines
 from potato.items.loading import load_items
+from potato.items.problems import InvalidData
 from potato.schemes.registry import SCHEME_TYPES
-from potato.store import accounts, adjudications
+from potato.store import accounts, adjudications, exporting
 from potato.store.adjudications import decided_at
+from potato.store.bulk import insert_all
+from potato.store.clock import to_text
+from potato.store.tables import annotations
 
 TEXT = "Ann Lee, of 💩 York"
 LABELS = ["yes", "no", '["a"]']
@@ -181,6 +187,82 @@ def _export(project: Small, form: str) -> tuple[bytes, dict[str, Any]]:
     if EXPORTERS[form].is_folder:
         path.rename(path.with_name(f"before-{len(list(project.project.task_dir.iterdir()))}"))
     return written, manifest
+
+
+# ---- An export beside the data that it is of
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "tsv", "label-studio"])
+def test_an_export_that_is_loaded_as_data_beside_its_source_takes_no_label_away(tmp_path: Path, form: str) -> None:
+    """annotation 5, 6: the file is refused, as its rows are other items of the same ids, or none."""
+    with small(tmp_path, 3) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "positive"})
+        before = export_file(project.project, project.database, target(tmp_path, form), form)
+        both = make_project(tmp_path, data_files=["data.jsonl", target(tmp_path, form).name])
+        with pytest.raises(InvalidData, match=r"out\.\w+:\d+: (the id '1' has other content|there is no field)"):
+            load_items(both, project.database)
+        assert export_file(project.project, project.database, target(tmp_path, form), form) == before
+
+
+def test_a_copy_of_the_data_takes_no_label_away_whichever_copy_was_labelled(tmp_path: Path) -> None:
+    """annotation 6"""
+    with small(tmp_path, 3) as project:
+        project.save(project.user("ann"), 2, {"sentiment": "positive"})
+        (tmp_path / "copy.jsonl").write_bytes((tmp_path / "data.jsonl").read_bytes())
+        for files in (["data.jsonl", "copy.jsonl"], ["copy.jsonl", "data.jsonl"], ["copy.jsonl"]):
+            report = load_items(make_project(tmp_path, data_files=files), project.database)
+            assert report.added == 0
+        manifest = export_file(project.project, project.database, target(tmp_path, "jsonl"))
+        assert (manifest.answers.total(), manifest.items) == (1, 1)
+
+
+# ---- Large ones
+
+
+HELD = 100_000
+"""Bytes; to hold the lines of the larger export takes several times as many."""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Small]]:
+    """Two projects; the second has eight times the answers of the first."""
+    with contextlib.ExitStack() as closing:
+        yield [closing.enter_context(_answered(tmp_path_factory.mktemp("large"), count)) for count in (100, 800)]
+
+
+@contextlib.contextmanager
+def _answered(folder: Path, count: int) -> Iterator[Small]:
+    with small(folder, count // 2) as project:
+        people = [project.user(name) for name in ("ann", "bob")]
+        columns = ("item", "user", "scheme", "value", "at", "source", "origin")
+        at, value = to_text(NOW), '"positive"'
+        rows = [(1 + n // 2, people[n % 2], "sentiment", value, at, "page", "none") for n in range(count)]
+        assert project.write(insert_all, annotations, columns, rows)
+        yield project
+
+
+@pytest.mark.parametrize("form", [name for name, each in EXPORTERS.items() if not each.is_folder])
+def test_an_export_of_eight_times_the_answers_takes_no_more_memory(
+    large: list[Small], form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """annotation 67: streamed"""
+    monkeypatch.setattr("potato.items.exporters.parquet.ROWS", 50)
+    monkeypatch.setitem(exporting._STREAMED, "yield_per", 50)
+    for project in large:  # what is imported or kept at the first export
+        export_file(project.project, project.database, project.project.task_dir / f"first.{form}", form)
+    few, many = (_peak(project, form) for project in large)
+    assert many < few + HELD
+
+
+def _peak(project: Small, form: str) -> int:
+    """The most memory that an export has held at once."""
+    tracemalloc.start()
+    try:
+        manifest = export_file(project.project, project.database, target(project.project.task_dir, form), form)
+        assert manifest.lines == manifest.answers.total() > 0
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 # ---- Several at once
