@@ -22,7 +22,22 @@ ANSWER = {"sentiment": "positive"}
 
 
 @contextmanager
-def statements(project: Small) -> Iterator[list[tuple[str, Any]]]:
+def statements(project: Small) -> Iterator[list[str]]:
+    """What SQLite itself is asked, with its values."""
+    seen: list[str] = []
+
+    def trace(conn: Any) -> None:
+        conn.connection.dbapi_connection.set_trace_callback(seen.append)
+
+    event.listen(project.database.engine, "begin", trace)
+    yield seen
+    event.remove(project.database.engine, "begin", trace)
+    project.database.close()  # the connections that are traced
+
+
+@contextmanager
+def queries(project: Small) -> Iterator[list[tuple[str, Any]]]:
+    """What the driver of PostgreSQL is given: statements and values."""
     seen: list[tuple[str, Any]] = []
 
     def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, _many: bool) -> None:
@@ -33,10 +48,10 @@ def statements(project: Small) -> Iterator[list[tuple[str, Any]]]:
     event.remove(project.database.engine, "before_cursor_execute", note)
 
 
-def plan(project: Small, statement: str, parameters: Any) -> list[str]:
-    values = parameters[0] if isinstance(parameters, list) else parameters
+def plan(project: Small, statement: str) -> list[str]:
     with project.database.read() as conn:
-        return [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values)]
+        driver: Any = conn.connection.dbapi_connection
+        return [row[3] for row in driver.execute(f"EXPLAIN QUERY PLAN {statement}")]
 
 
 @pytest.mark.sqlite("it reads SQLite's plans")
@@ -55,9 +70,9 @@ def test_no_statement_of_an_annotators_request_reads_a_whole_table(tmp_path: Pat
         assert len(seen) > 50
         scans = {
             (step, statement)
-            for statement, parameters in seen
+            for statement in seen
             if statement.startswith(("SELECT", "UPDATE", "DELETE"))
-            for step in plan(project, statement, parameters)
+            for step in plan(project, statement)
             if step.startswith("SCAN") and step not in SMALL
         }
         assert scans == set()
@@ -73,7 +88,7 @@ def test_nor_does_postgresql_with_many_items_and_answers(tmp_path: Path, postgre
             for statement in filled(others):
                 conn.exec_driver_sql(statement)
         project.database.gather_statistics()
-        with statements(project) as seen:
+        with queries(project) as seen:
             first = given(project, ann)
             project.save(ann, first, ANSWER, request_id="r")
             project.save(ann, first, ANSWER, request_id="r")

@@ -7,7 +7,7 @@ scheme) is unique, a question has one answer of each annotator, whatever was cli
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, insert, sele
 from potato.errors import PotatoError
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store.clock import to_text
+from potato.store.prepared import Prepared
 from potato.store.rules import Rules
 from potato.store.settling import Key, Standing, Standings, State, settle, standings
 from potato.store.tables import annotation_history, assignments, items
@@ -86,13 +87,18 @@ class Entry:
     request_id: str | None = None
 
 
-_OF_USER = select(answers_.c.scheme, answers_.c.value).where(
-    answers_.c.item == bindparam("of_item"), answers_.c.user == bindparam("of_user")
+_OF_USER = Prepared(
+    select(answers_.c.scheme, answers_.c.value).where(
+        answers_.c.item == bindparam("of_item"), answers_.c.user == bindparam("of_user")
+    )
 )
-_SAVED_AT = select(func.max(answers_.c.at)).where(
-    answers_.c.item == bindparam("of_item"), answers_.c.user == bindparam("of_user")
+_SAVED_AT = Prepared(
+    select(func.max(answers_.c.at)).where(
+        answers_.c.item == bindparam("of_item"), answers_.c.user == bindparam("of_user")
+    )
 )
-_REQUEST = (
+_HISTORY = Prepared(insert(annotation_history).inline(), [field.name for field in fields(Entry)])
+_REQUEST = Prepared(
     select(annotation_history.c.item, annotation_history.c.at)
     .where(annotation_history.c.user == bindparam("of_user"), annotation_history.c.request_id == bindparam("request"))
     .limit(1)
@@ -135,9 +141,9 @@ def save(conn: Connection, saved: Save, rules: Rules) -> Saved:
     request again changes nothing and gets the same answer. Raises `RequestIdReused`.
     """
     if saved.request_id is not None:
-        repeated = conn.execute(_REQUEST, {"of_user": saved.user, "request": saved.request_id}).first()
+        repeated = _REQUEST.first(conn, of_user=saved.user, request=saved.request_id)
         if repeated is not None:
-            return _repeated(conn, saved, repeated.item, repeated.at)
+            return _repeated(conn, saved, *repeated)
     at = to_text(saved.at)
     stored, before = of_user(conn, saved.user, saved.item), standings(conn, [saved.item])
     answers = {scheme: value for scheme, value in {**stored, **saved.answers}.items() if value is not None}
@@ -162,9 +168,7 @@ def record(conn: Connection, entries: Sequence[Entry]) -> None:
     if taken_back:
         conn.execute(_DELETE, taken_back)
     if entries:
-        conn.execute(
-            insert(annotation_history).inline(), [{**_row(entry), "request_id": entry.request_id} for entry in entries]
-        )
+        _HISTORY.run(conn, [{**_row(entry), "request_id": entry.request_id} for entry in entries])
 
 
 def origin(scheme: Scheme | None, value: Answer | None, suggestion: Mapping[str, Any] | None) -> str:
@@ -179,12 +183,12 @@ def origin(scheme: Scheme | None, value: Answer | None, suggestion: Mapping[str,
 
 def of_user(conn: Connection, user: int, item: int) -> dict[str, Answer]:
     """What `user` has answered to `item`, by scheme."""
-    return {row[0]: row[1] for row in conn.execute(_OF_USER, {"of_item": item, "of_user": user})}
+    return dict(_OF_USER.all(conn, of_item=item, of_user=user))
 
 
 def saved_at(conn: Connection, user: int, item: int) -> str | None:
     """When `user` last answered something of `item` that stands; None where nothing does."""
-    at: str | None = conn.execute(_SAVED_AT, {"of_item": item, "of_user": user}).scalar()
+    at: str | None = _SAVED_AT.scalar(conn, of_item=item, of_user=user)
     return at
 
 

@@ -13,12 +13,13 @@ from datetime import datetime
 from random import Random
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, and_, bindparam, exists, func, select, tuple_, update
+from sqlalchemy import Connection, and_, bindparam, exists, func, literal, select, tuple_, update
 
 from potato.store import rankings
 from potato.store.clock import to_text
 from potato.store.facts import counted, tally
 from potato.store.items import VISIBLE, visible
+from potato.store.prepared import Prepared
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, Standing, State, settle
 from potato.store.tables import assignments, cursors, returned, users, wanted
@@ -59,14 +60,17 @@ class Met:
 
 
 _PARTS = (assignments.c.item, assignments.c.user)
-_LAPSING = (
+_LAPSING = Prepared(
     select(*_PARTS)
     .where(assignments.c.state == State.OPEN.value, assignments.c.leased_until <= bindparam("now"))
     .limit(SWEPT_AT_ONCE)
 )
-_HELD = (  # those that are held first: "open" sorts after "lapsed"
+_HELD = Prepared(  # those that are held first: "open" sorts after "lapsed"
     select(assignments.c.item, assignments.c.state)
-    .where(assignments.c.user == bindparam("who"), assignments.c.state.in_([State.OPEN.value, State.LAPSED.value]))
+    .where(
+        assignments.c.user == bindparam("who"),
+        assignments.c.state.in_([literal(State.OPEN.value), literal(State.LAPSED.value)]),
+    )
     .order_by(assignments.c.state.desc(), assignments.c.at)
     .limit(SWEPT_AT_ONCE)
 )
@@ -81,9 +85,11 @@ def _unmet(column: Any) -> Any:
 
 
 _FIRST = select(wanted.c.item).where(wanted.c.item > _AFTER, wanted.c.item <= visible())
-_IN_ORDER = _FIRST.where(_unmet(wanted.c.item)).order_by(wanted.c.item).limit(1)
-_ON_LEVEL = _FIRST.where(wanted.c.taken == bindparam("level"), _unmet(wanted.c.item)).order_by(wanted.c.item).limit(1)
-_RETURNED = (
+_IN_ORDER = Prepared(_FIRST.where(_unmet(wanted.c.item)).order_by(wanted.c.item).limit(1))
+_ON_LEVEL = Prepared(
+    _FIRST.where(wanted.c.taken == bindparam("level"), _unmet(wanted.c.item)).order_by(wanted.c.item).limit(1)
+)
+_RETURNED = Prepared(
     select(returned.c.seq, returned.c.item, and_(wanted.c.item.is_not(None), _unmet(returned.c.item)))
     .outerjoin(wanted, wanted.c.item == returned.c.item)
     .where(returned.c.seq > _AFTER)
@@ -111,25 +117,29 @@ _WINDOW = (
 _PROBE = select(_WINDOW.c.item).where(_unmet(_WINDOW.c.item))
 _ANY_WANTED = select(exists().where(wanted.c.item <= visible()))
 _HELD_BY_OTHERS = select(func.count()).where(assignments.c.state == State.OPEN.value)
-_PROGRESS = select(users.c.done, users.c.skipped, counted(ITEMS_DONE), counted(VISIBLE)).where(
-    users.c.id == bindparam("who")
+_PROGRESS = Prepared(
+    select(users.c.done, users.c.skipped, counted(ITEMS_DONE), counted(VISIBLE)).where(users.c.id == bindparam("who"))
 )
 _FLAG = (
     update(assignments)
     .where(assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("who"))
     .values(flag=bindparam("why"))
 )
-_MET = select(assignments.c.state, assignments.c.reason, assignments.c.flag).where(
-    assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("who")
+_MET = Prepared(
+    select(assignments.c.state, assignments.c.reason, assignments.c.flag).where(
+        assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("who")
+    )
 )
-_PLACE = select(assignments.c.at).where(assignments.c.item == bindparam("item"), assignments.c.user == bindparam("who"))
+_PLACE = Prepared(
+    select(assignments.c.at).where(assignments.c.item == bindparam("item"), assignments.c.user == bindparam("who"))
+)
 
 
-def _neighbours(*, back: bool) -> Select[Any]:
+def _neighbours(*, back: bool) -> Prepared:
     met = tuple_(assignments.c.at, assignments.c.item)
     here = tuple_(bindparam("at"), bindparam("item"))
     order = (assignments.c.at, assignments.c.item)
-    return (
+    return Prepared(
         select(assignments.c.item)
         .where(assignments.c.user == bindparam("who"), met < here if back else met > here)
         .order_by(*(column.desc() if back else column for column in order))
@@ -176,42 +186,45 @@ def flag(conn: Connection, user: int, item: int, reason: str | None) -> None:
 
 def met(conn: Connection, user: int, item: int) -> Met | None:
     """How `user` stands to `item`; None where they never met."""
-    row = conn.execute(_MET, {"of_item": item, "who": user}).first()
-    return None if row is None else Met(State(row.state), row.reason, row.flag)
+    row = _MET.first(conn, of_item=item, who=user)
+    return None if row is None else Met(State(row[0]), *row[1:])
 
 
 def neighbour(conn: Connection, user: int, item: int | None, way: Literal["back", "forth"]) -> int | None:
     """The item that `user` met before (or after) `item`, in the order in which they met; from no item: the last met."""
     here: dict[str, Any] = {"at": "￿", "item": 0}
     if item is not None:
-        at = conn.execute(_PLACE, {"item": item, "who": user}).scalar()
+        at = _PLACE.scalar(conn, item=item, who=user)
         here = {"at": at or "￿", "item": item}
-    found: int | None = conn.execute(_NEIGHBOUR[way], {"who": user, **here}).scalar()
+    found: int | None = _NEIGHBOUR[way].scalar(conn, who=user, **here)
     return found
 
 
 def was_given(conn: Connection, user: int, item: int) -> bool:
     """Whether `user` ever met `item`."""
-    return conn.execute(_PLACE, {"item": item, "who": user}).first() is not None
+    return _PLACE.first(conn, item=item, who=user) is not None
 
 
 def progress(conn: Connection, user: int) -> Progress:
     """How far `user` and the project are, from what is counted as it happens."""
-    return Progress(*conn.execute(_PROGRESS, {"who": user}).one())
+    return Progress(*_PROGRESS.all(conn, who=user)[0])
 
 
 def _sweep(conn: Connection, now: str, rules: Rules) -> None:
-    lapsing = conn.execute(_LAPSING, {"now": now}).all()
+    lapsing = _LAPSING.all(conn, now=now)
     if lapsing:
         settle(conn, {(item, user): Standing(State.LAPSED, now) for item, user in lapsing}, rules)
 
 
 def _own(conn: Connection, user: int) -> int | None:
-    met = conn.execute(_HELD, {"who": user}).all()
-    if not met or met[0].state == State.OPEN.value:
-        return met[0].item if met else None
-    free = set(conn.execute(_STILL_WANTED, {"items": [row.item for row in met]}).scalars())
-    return next((row.item for row in met if row.item in free), None)
+    met = _HELD.all(conn, who=user)
+    if not met:
+        return None
+    item, state = met[0]
+    if state == State.OPEN.value:
+        return int(item)
+    free = set(conn.execute(_STILL_WANTED, {"items": [item for item, _ in met]}).scalars())
+    return next((item for item, _ in met if item in free), None)
 
 
 def _new(conn: Connection, user: int, rules: Rules) -> int | None:
@@ -275,7 +288,7 @@ class _Lists:
                 return random.choice(items)
         return None
 
-    def _first(self, statement: Select[Any], name: str, **values: int) -> int | None:
+    def _first(self, statement: Prepared, name: str, **values: int) -> int | None:
         rows = self._rows(statement, name, **values)
         if rows:
             self._move(name, rows[0][0])
@@ -285,8 +298,8 @@ class _Lists:
             self._move(name, last)  # so that the next request does not look through all of it again
         return None
 
-    def _rows(self, statement: Select[Any], name: str, **values: int) -> Sequence[Any]:
-        return self._conn.execute(statement, {"who": self._user, "list": name, **values}).all()
+    def _rows(self, statement: Prepared, name: str, **values: int) -> Sequence[Any]:
+        return statement.all(self._conn, who=self._user, list=name, **values)
 
     def _move(self, name: str, place: int) -> None:
         upsert(self._conn, cursors, ("user", "list"), {"user": self._user, "list": name, "place": place})

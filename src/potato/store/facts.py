@@ -6,20 +6,21 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
+from potato.store.prepared import Prepared
 from potato.store.tables import facts, tallies
 from potato.store.upsert import upsert
 
-_GET = select(facts.c.value).where(facts.c.name == bindparam("wanted"))
+_GET = Prepared(select(facts.c.value).where(facts.c.name == bindparam("wanted")))
 _UPDATE = update(facts).where(facts.c.name == bindparam("wanted"))
 _DELETE = delete(facts).where(facts.c.name == bindparam("wanted"))
 
-_TALLY = select(tallies.c.value).where(tallies.c.name == bindparam("wanted"))
+_TALLY = Prepared(select(tallies.c.value).where(tallies.c.name == bindparam("wanted")))
 _SET = update(tallies).where(tallies.c.name == bindparam("wanted"))
 
 
 def get(conn: Connection, name: str) -> Any:
     """The value stored under `name`; None where there is none."""
-    return conn.execute(_GET, {"wanted": name}).scalar()
+    return _GET.scalar(conn, wanted=name)
 
 
 def get_list(conn: Connection, name: str) -> list[str]:
@@ -37,7 +38,7 @@ def put(conn: Connection, name: str, value: Any) -> None:
 
 def tally(conn: Connection, name: str) -> int:
     """A counted number; 0 where nothing was counted yet."""
-    return conn.execute(_TALLY, {"wanted": name}).scalar() or 0
+    return _TALLY.scalar(conn, wanted=name) or 0
 
 
 def counted(name: str) -> ColumnElement[int]:

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, ScalarSelect, bindparam, select
 
 from potato.errors import PotatoError
 from potato.store.facts import tally
+from potato.store.prepared import Prepared
 from potato.store.tables import items, tallies
 
 VISIBLE = "items_visible"
@@ -63,7 +64,7 @@ _COLUMNS = (
     items.c.line,
 )
 _BY_ID = select(*_COLUMNS).where(items.c.id == bindparam("wanted"), items.c.seq <= visible())
-_BY_SEQ = select(*_COLUMNS).where(items.c.seq == bindparam("wanted"), items.c.seq <= visible())
+_BY_SEQ = Prepared(select(*_COLUMNS).where(items.c.seq == bindparam("wanted"), items.c.seq <= visible()))
 _AFTER = (
     select(*_COLUMNS)
     .where(items.c.seq > bindparam("after"), items.c.seq <= visible())
@@ -83,7 +84,7 @@ def by_id(conn: Connection, item_id: str) -> ItemRow | None:
 
 def by_seq(conn: Connection, seq: int) -> ItemRow | None:
     """The item at the place `seq`."""
-    row = conn.execute(_BY_SEQ, {"wanted": seq}).first()
+    row = _BY_SEQ.first(conn, wanted=seq)
     return None if row is None else _item(row)
 
 

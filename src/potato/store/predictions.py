@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, tuple_, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -83,6 +83,7 @@ _LIVE = (
     .join(items, items.c.seq == predictions.c.item)
     .where(predictions.c.gate.is_(None) | (predictions.c.gate == HIDDEN), ~_TRAINED)
 )
+_LIVE_OF_ITEM = _LIVE.where(predictions.c.item == bindparam("of_item"))
 
 
 def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
@@ -92,7 +93,7 @@ def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
     """
     return {
         row.scheme: _suggestion(row)
-        for row in connection.execute(_LIVE.where(predictions.c.item == item)).all()
+        for row in connection.execute(_LIVE_OF_ITEM, {"of_item": item}).all()
         if (item, answer_key(row.payload)) not in rejected(connection, row.scheme, [item])
     }
 

@@ -14,6 +14,7 @@ from enum import Enum
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from potato.store import facts
+from potato.store.prepared import Prepared
 from potato.store.rules import Rules
 from potato.store.tables import assignments, returned, users, wanted
 from potato.store.together import together
@@ -54,7 +55,7 @@ class Stood(Standing):
 Standings = dict[int, dict[int, Stood]]
 
 
-_OF_ITEMS = select(
+_STANDING = select(
     assignments.c.item,
     assignments.c.user,
     assignments.c.state,
@@ -62,13 +63,15 @@ _OF_ITEMS = select(
     assignments.c.leased_until,
     assignments.c.extra,
     assignments.c.at,
-).where(assignments.c.item.in_(bindparam("items", expanding=True)))
-_DONE = (
+)
+_OF_ITEMS = _STANDING.where(assignments.c.item.in_(bindparam("items", expanding=True)))
+_OF_ITEM = Prepared(_STANDING.where(assignments.c.item == bindparam("of_item")))
+_DONE = Prepared(
     update(users)
     .where(users.c.id == bindparam("who"))
     .values(done=users.c.done + bindparam("more_done"), skipped=users.c.skipped + bindparam("more_skipped"))
 )
-_UNWANT = delete(wanted).where(wanted.c.item == bindparam("full"))
+_UNWANT = Prepared(delete(wanted).where(wanted.c.item == bindparam("full")))
 
 Key = tuple[int, int]
 """An item's place and an annotator's id."""
@@ -102,7 +105,8 @@ def settle(
 def standings(conn: Connection, items: list[int]) -> Standings:
     """How annotators stand to `items`: item → annotator → standing."""
     found: Standings = {item: {} for item in items}
-    for item, user, state, reason, leased_until, extra, at in conn.execute(_OF_ITEMS, {"items": list(found)}):
+    rows = _OF_ITEM.all(conn, of_item=items[0]) if len(items) == 1 else conn.execute(_OF_ITEMS, {"items": list(found)})
+    for item, user, state, reason, leased_until, extra, at in rows:
         found[item][user] = Stood(State(state), at, leased_until, reason, extra)
     return found
 
@@ -134,7 +138,7 @@ def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Stan
         if states[State.DONE] or states[State.SKIPPED]
     ]
     if rows:
-        conn.execute(_DONE, rows)
+        _DONE.run(conn, rows)
 
 
 def _count_items(
@@ -156,7 +160,7 @@ def _count_items(
                 back.append({"item": item})
     facts.count(conn, ITEMS_DONE, done)
     if full:
-        conn.execute(_UNWANT, full)
+        _UNWANT.run(conn, full)
     upsert(conn, wanted, ("item",), open_)
     if back:
         conn.execute(insert(returned).inline(), back)

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from potato.schemes import Answer
+from potato.store.prepared import Prepared
 from potato.store.tables import annotation_history as history
 
 UNDO = "undo"
@@ -17,7 +18,7 @@ UNDO = "undo"
 Step = dict[str, Answer | None]
 """The answers that a step changed, as they were before it; None where there was none."""
 
-_HISTORY = (
+_HISTORY = Prepared(
     select(history.c.scheme, history.c.value, history.c.source, history.c.request_id, history.c.at)
     .where(history.c.item == bindparam("of_item"), history.c.user == bindparam("of_user"))
     .order_by(history.c.seq)
@@ -28,9 +29,9 @@ def steps(conn: Connection, user: int, item: int) -> list[Step]:
     """What can be undone, the first step first. A save that undid something is no step, and takes its step away."""
     found: list[Step] = []
     current: dict[str, Answer | None] = {}
-    rows = conn.execute(_HISTORY, {"of_item": item, "of_user": user})
-    for (_, _, source), group in groupby(rows, key=lambda row: (row.request_id, row.at, row.source)):
-        saved = {row.scheme: row.value for row in group}
+    rows = _HISTORY.all(conn, of_item=item, of_user=user)
+    for (source, _, _), group in groupby(rows, key=lambda row: row[2:]):
+        saved = {scheme: value for scheme, value, *_ in group}
         if source == UNDO:
             _take_back(found, saved)
         else:
