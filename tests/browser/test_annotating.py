@@ -146,6 +146,8 @@ def test_an_answer_given_without_a_connection_stays_and_lands_once(live: Any, ta
     _state(tab, "Not saved: no connection. Kept in this browser, sent again by itself.")
     tab.keyboard.press("Enter")
     _state(tab, "Not saved")
+    tab.keyboard.press("ArrowRight")  # cannot be loaded; what is not saved is told all the same
+    _state(tab, "Not saved: no connection.")
     assert _answers(live) == []
     tab.context.set_offline(False)
     _state(tab, "Saved at")

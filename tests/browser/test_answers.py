@@ -147,6 +147,7 @@ def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme:
     browsing.check_access(tab, "untouched")
     assert tab.locator(".side-text").all_inner_texts() in (["a of 1", "b <b>of</b> 1"], ["b <b>of</b> 1", "a of 1"])
     assert tab.evaluate("getComputedStyle(document.querySelector('.item-text')).direction") == "rtl"
+    stood = tab.locator(".question").evaluate_all("all => all.map(each => each.offsetTop)")
     tab.get_by_text("Neither: a tie").tap()
     tab.get_by_text("negative", exact=True).tap()
     tab.get_by_text("food", exact=True).tap()
@@ -156,6 +157,9 @@ def test_every_type_by_touch_meets_wcag_on_a_phone(live: Any, tabs: Any, scheme:
     tab.locator(".slider-field").tap()  # in its middle, where it stands already
     tab.locator(".number-field").tap()
     tab.keyboard.type("0")
+    tab.keyboard.press("Tab")
+    # Nothing moves under the finger as one answers.
+    assert tab.locator(".question").evaluate_all("all => all.map(each => each.offsetTop)") == stood
     tab.locator("textarea.text-field").tap()
     tab.keyboard.type("much too long a text")
     tab.get_by_role("button", name="Save and go on").tap()

@@ -229,7 +229,8 @@ async function load(url, { push = true } = {}) {
     else if (response.status === 401) say("Sign in to go on.");
     else say("The server could not show the item. Try again in a moment.");
   } catch {
-    say("No connection: the item could not be loaded. Try again.");
+    if (drafts.waiting.length) showState({ kind: "unsaved", why: "offline" }); // the more important of the two
+    else say("No connection: the item could not be loaded. Try again.");
   } finally {
     setBusy(false);
   }
