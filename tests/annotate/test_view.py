@@ -37,6 +37,7 @@ def _scheme(**config: Any) -> Scheme:
 def test_a_label_that_is_gone_is_told_and_never_shown_as_chosen(
     config: dict[str, Any], stored: Any, value: Any, gone: list[str]
 ) -> None:
+    """annotation 19: on the annotator's page"""
     scheme = _scheme(**config)
     (ask,) = asks_for({scheme.name: scheme}, ITEM, "ann", {}, {scheme.name: stored}, {})
     assert (ask.value, ask.gone) == (value, gone)

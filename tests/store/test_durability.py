@@ -16,12 +16,15 @@ from typing import Any
 import pytest
 
 import postgres
+import training_scenes
 from conftest import ON_POSTGRES
 from makers import NOW, Small, later, small, write_rows
 from potato.items.exporting import export_file
 from potato.items.importing import import_labels
-from potato.store import Writer, annotations, assignments, users
+from potato.store import Writer, annotations, assignments, predictions, users
 from potato.store.annotations import Save
+from potato.store.clock import to_text
+from potato.store.predictions import Stored
 
 FAULTS = int(os.environ.get("POTATO_FAULTS") or (40 if os.environ.get("CI") == "true" and not ON_POSTGRES else 10))
 FEW = int(os.environ.get("POTATO_FAULTS") or 6)
@@ -139,7 +142,7 @@ def check_records(project: Small, acknowledged: list[str]) -> None:
     assert answers == last
 
 
-def test_thirty_annotators_an_import_and_an_export_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_thirty_annotators_an_import_exports_and_predictions_at_once_lose_nothing(tmp_path: Path) -> None:
     """annotation 33"""
     each, imported = 20, 3_000
     with small(tmp_path, 3_600) as project:
@@ -155,6 +158,7 @@ def test_thirty_annotators_an_import_and_an_export_at_once_lose_nothing(tmp_path
         work = [lambda k=k: saved.extend(annotate(writer, project, k, each)) for k in range(30)]
         work.append(lambda: import_labels(project.project, project.database, labels, clock=lambda: NOW))
         work.extend(lambda k=k: export_whole(project, tmp_path / f"out{k}.jsonl") for k in range(3))
+        work.append(lambda: predict(project, 3_600))
         threads = [threading.Thread(target=guarded, args=(each_work, failures)) for each_work in work]
         for thread in threads:
             thread.start()
@@ -165,6 +169,7 @@ def test_thirty_annotators_an_import_and_an_export_at_once_lose_nothing(tmp_path
         assert len(set(saved)) == 30 * each
         counts = export_file(project.project, project.database, tmp_path / "last.jsonl").as_json()
         assert counts["annotations"] == 30 * each + imported
+        assert counts["pre_labels"] == {"sentiment": 3_600}
 
 
 def annotate(writer: Writer, project: Small, k: int, count: int) -> list[tuple[int, int]]:
@@ -178,6 +183,19 @@ def annotate(writer: Writer, project: Small, k: int, count: int) -> list[tuple[i
         assert writer.call(lambda conn, order=order: annotations.save(conn, order, project.rules)).item_done
         saved.append((user, item))
     return saved
+
+
+def predict(project: Small, count: int) -> None:
+    """Take in a run's predictions, piece by piece, and show them."""
+    run = training_scenes.succeeded(1)
+    with project.database.write() as conn:
+        training_scenes.add(conn, run)
+    for first in range(1, count + 1, 600):
+        rows = [Stored(n, "sentiment", "positive", 0.9, None, None) for n in range(first, first + 600)]
+        with project.database.write() as conn:
+            predictions.add(conn, run.run_id, rows)
+    with project.database.write() as conn:
+        predictions.set_live(conn, run.run_id, ["sentiment"], to_text(NOW))
 
 
 def export_whole(project: Small, path: Path) -> None:

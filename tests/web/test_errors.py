@@ -34,6 +34,18 @@ def test_a_script_gets_json_and_a_browser_a_page(client: TestClient) -> None:
     assert "Your saved answers are safe." in browser.text
 
 
+def test_markup_in_an_address_or_an_answer_is_text_on_the_page_that_refuses_it(signed_in: TestClient) -> None:
+    """annotation 17: error pages, and what a toast says"""
+    evil = "<img src=x onerror=alert(1)>"
+    page = signed_in.get(f"/nowhere/{evil}", headers=scenes.PAGE)
+    assert page.status_code == 404
+    assert "<img" not in page.text
+    assert "/nowhere/&lt;img src=x onerror=alert(1)&gt;" in page.text
+    assert "script-src 'self'" in page.headers["content-security-policy"]
+    told = _post(signed_in, json={"request_id": "request-1", "annotator": "ann", "answers": {"sentiment": evil}})
+    assert (told.status_code, told.headers["content-type"]) == (409, "application/json")
+
+
 def test_a_method_that_an_address_does_not_take_is_told(client: TestClient) -> None:
     answer = client.delete("/annotate")
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
