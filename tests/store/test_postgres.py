@@ -24,6 +24,7 @@ from potato.store import Database, Writer, annotations, assignments, facts, post
 from potato.store.annotations import Save
 from potato.store.assignments import NothingLeft
 from potato.store.retraining import Decision
+from potato.store.together import together
 from potato.store.unreachable import DriverMissing, StoreBusy, StoreNotOpened, StoreUnreachable, StoreUnsuitable
 
 POSITIVE = {"sentiment": "positive"}
@@ -224,6 +225,24 @@ def test_a_batch_that_is_cut_off_is_answered_as_failed_and_the_next_goes_on(proj
     assert save(1).result(60).repeated is False
     writer.close()
     assert (project.progress(ann).done, project.progress(ann).total_done) == (1, 1)
+
+
+def test_writes_that_are_cut_off_on_their_way_fail_with_their_batch(project: Small, postgres: Postgres) -> None:
+    writer, ann = Writer(project.database), project.user("ann")
+
+    def cut(conn: Any) -> None:
+        facts.tally(conn, "n")
+        with together(conn):
+            cut_off(postgres)
+            facts.count(conn, "n", 1)
+
+    jobs = [writer.submit(lambda conn: facts.count(conn, "n", 1)), writer.submit(cut)]
+    writer.start()
+    assert [type(job.exception(60)) for job in jobs] == [StoreUnreachable] * 2
+    order = Save(ann, 1, POSITIVE, NOW, request_id="r1")
+    assert writer.call(lambda conn: annotations.save(conn, order, project.rules)).item_done
+    writer.close()
+    assert project.read(facts.tally, "n") == 0
 
 
 def test_a_restart_of_the_database_costs_only_what_was_not_acknowledged(tmp_path: Path) -> None:
