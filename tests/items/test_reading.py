@@ -46,6 +46,7 @@ ABC = [("1", "a"), ("2", "b"), ("3", "c")]
         ("d.csv", CSV),
         ("d.tsv", CSV.replace(",", "\t")),
         ("d.csv", CSV.replace(",", ";")),
+        ("d.csv", CSV.replace(",", "\t")),
         ("d.csv", CSV.replace("\n", "\r\n")),
         ("d.CSV", CSV),
         ("d.jsonl", '{"id": 1, "text": "a"}\n\n{"id": "2", "text": "b"}\r\n  {"text": "c", "id": "3"}'),

@@ -224,8 +224,8 @@ def _table(delimiter: str, text: TextIO) -> _Found:
     first = text.readline(MAX_RECORD)
     if not first.strip():
         return
-    if delimiter == "," and "," not in first and ";" in first:
-        delimiter = ";"  # as spreadsheets write it where the comma is the decimal mark
+    if delimiter == "," and "," not in first:
+        delimiter = next((mark for mark in ";\t" if mark in first), ",")  # as spreadsheets write it in some countries
     rows = csv.reader(_from(first, text), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     line = 1

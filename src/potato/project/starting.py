@@ -118,6 +118,7 @@ annotation_schemes:
 # How many people label each item. Two or more show how well they agree.
 annotations_per_item: 1
 
+# `potato trainers` lists what can learn from the answers, and what each of them needs.
 model_training:
   enabled: true
   # Predictions for this question appear as suggestions once a run has succeeded.
