@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,7 +171,7 @@ class _Import:
         self, line: LabelLine, annotator: str, item: int, orphans: dict[tuple[int, str, str], object]
     ) -> Iterator[Staged]:
         for scheme, (raw, reason) in line.refused.items():
-            if (item, annotator, scheme) not in orphans or orphans[item, annotator, scheme] != raw:
+            if (item, annotator, scheme) not in orphans or not _repeats(raw, orphans[item, annotator, scheme]):
                 self._problem(line, reason)
         for scheme, value in line.answers.items():
             detail = line.details.get(scheme, {})
@@ -193,7 +194,7 @@ class _Import:
 
     def _decided(self, line: LabelLine, item: int) -> Iterator[Staged]:
         for scheme, (raw, reason) in line.refused.items():
-            if self._adjudicated(item, scheme) != raw:
+            if not _repeats(raw, self._adjudicated(item, scheme)):
                 self._problem(line, reason)
         for scheme, value in line.answers.items():
             yield Staged(item, NOBODY, scheme, value, line.at, line.line, origin=line.adjudicator or "")
@@ -223,3 +224,18 @@ class _Import:
             clash.line,
             f"{what} differs from line {clash.other}, by the same annotator to the same item, and neither is later",
         )
+
+
+def _repeats(raw: object, stored: object) -> bool:
+    """Whether an answer that the project does not take is the one that the store has. Where a format has no place for a
+    question's kind, as a table's cell for one that left the project, a text and the JSON of an answer look alike."""
+    return raw == stored or _is_json_of(raw, stored) or _is_json_of(stored, raw)
+
+
+def _is_json_of(text: object, value: object) -> bool:
+    if not isinstance(text, str) or isinstance(value, str) or value is None:
+        return False
+    try:
+        return bool(json.loads(text) == value)
+    except ValueError:
+        return False
