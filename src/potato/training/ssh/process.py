@@ -70,15 +70,13 @@ class SshProcess:
 
     def close(self, leave_s: float) -> None:
         """Let it end by itself, as its stdin does; after `leave_s` seconds it is killed."""
-        stdin, stdout, stderr = self._streams
+        stdin, stdout, _ = self._streams
         with contextlib.suppress(OSError):
             stdin.close()
         if self._wait(leave_s) is None:
             self.end()
             self._process.wait()
-        self._listener.join(1.0)
-        if not self._listener.is_alive():  # else something that it started holds its stderr open
-            stderr.close()
+        self._listener.join(1.0)  # longer, where something that it started holds its stderr open
         stdout.close()
 
     def _wait(self, seconds: float) -> int | None:
@@ -88,13 +86,14 @@ class SshProcess:
             return None
 
     def _listen(self) -> None:
-        descriptor, rest = self._streams[2].fileno(), b""
-        while piece := _read(descriptor):
-            self._stderr = (self._stderr + piece)[-KEPT_BYTES:]
-            *whole, rest = (rest + piece).split(b"\n")
-            rest = rest[-KEPT_BYTES:]
-            for line in whole:
-                self._say(line)
+        rest = b""
+        with self._streams[2] as stderr:
+            while piece := _read(stderr.fileno()):
+                self._stderr = (self._stderr + piece)[-KEPT_BYTES:]
+                *whole, rest = (rest + piece).split(b"\n")
+                rest = rest[-KEPT_BYTES:]
+                for line in whole:
+                    self._say(line)
         self._say(rest)
 
     def _say(self, line: bytes) -> None:
