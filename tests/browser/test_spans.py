@@ -126,6 +126,14 @@ def test_what_a_long_press_selects_is_marked_in_whole_characters(live: Any, tabs
     tab.locator("[data-label=place]").tap()
     saved(tab, live, 1, [span(EMOJI, "\U0001f469\u200d\u2764\ufe0f\u200d\U0001f469", "place")])
     assert tab.evaluate("getSelection().isCollapsed")
+    at_once = f"units => {{ ({select_units})(units); document.querySelector('[data-label=person]').click(); }}"
+    tab.evaluate(at_once, [3, 5])  # a label chosen before the browser tells of the selection
+    saved(
+        tab,
+        live,
+        1,
+        [span(EMOJI, "ab", "person"), span(EMOJI, "\U0001f469\u200d\u2764\ufe0f\u200d\U0001f469", "place")],
+    )
 
 
 def test_spans_overlap_change_and_go_by_keys_alone(live: Any, tab: Any) -> None:

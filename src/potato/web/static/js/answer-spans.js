@@ -1,7 +1,7 @@
 // A question whose answer is stretches of the text, each with a label: [{start, end, label, text}], offsets in code points.
 
 import { keysOn } from "./keys.js";
-import { join, pick, redraw } from "./span-picking.js";
+import { join, pick, picked, redraw } from "./span-picking.js";
 
 const SHOWN = 500; // UTF-16 units of a mark's text in its line
 
@@ -108,8 +108,8 @@ class Spans {
 
   /** Put a label on what is picked; or else on the mark that is chosen, in place of its own. */
   #label(label) {
-    const { picked, text } = this.page;
-    if (picked) this.#add({ ...picked, label, text: text.read(picked) });
+    const stretch = picked();
+    if (stretch) this.#add({ ...stretch, label, text: this.page.text.read(stretch) });
     else if (this.chosen) this.#change(this.chosen, label);
     else this.#complain("Choose a stretch of the text first.");
   }

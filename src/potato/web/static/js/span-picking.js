@@ -55,6 +55,13 @@ function labelsBeside() {
   });
 }
 
+/** What is picked at this moment. Of a selection the browser tells only later, when a key may have followed already. */
+export function picked() {
+  const selected = present() && page.text.selected();
+  if (selected) pick(selected, { quiet: true });
+  return page.picked;
+}
+
 function begin(element) {
   if (page) page.watcher.disconnect();
   else listen();
