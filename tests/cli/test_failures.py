@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import subprocess
@@ -49,6 +50,21 @@ def test_a_backup_that_cannot_be_written_is_named(
     (tmp_path / "file").touch()
     [said] = potato(monkeypatch, capsys, "backup", project.file, tmp_path / target)
     assert re.fullmatch(rf"potato: {tmp_path}/{target} cannot be written: (No such file|Not a).+", said)
+
+
+@pytest.mark.parametrize("command", [["backup"], ["export", "--out"]])
+def test_nothing_is_put_in_the_place_of_a_device_or_a_pipe(
+    command: list[str],
+    project: Project,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    name, *options = command
+    said = potato(monkeypatch, capsys, name, project.file, *options, tmp_path / "pipe")
+    assert said == [f"potato: {tmp_path}/pipe cannot be written: it is a device or a pipe, not a file"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_folder_that_cannot_be_restored_into_is_named(

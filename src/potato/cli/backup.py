@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from potato.cli.export import CannotWrite
+from potato.cli.export import CannotWrite, check_target
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
         from potato.backup import save
         from potato.project.loading import load_or_raise
 
+        check_target(target)
         project = load_or_raise(file)
         try:
             saved = save(project, target)

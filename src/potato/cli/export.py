@@ -18,8 +18,15 @@ class CannotWrite(PotatoError):
     code = "cannot_write"
     status = 400
 
-    def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(f"{path} cannot be written: {error.strerror or error}")
+    def __init__(self, path: Path, reason: OSError | str) -> None:
+        said = reason if isinstance(reason, str) else reason.strerror or reason
+        super().__init__(f"{path} cannot be written: {said}")
+
+
+def check_target(path: Path) -> None:
+    """Raise `CannotWrite` for a device or a pipe: a whole new file would be put in its place."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise CannotWrite(path, "it is a device or a pipe, not a file")
 
 
 def register(app: typer.Typer) -> None:
@@ -44,6 +51,8 @@ def register(app: typer.Typer) -> None:
         from potato.items.exporting import export_file, export_labels
         from potato.items.problems import several
 
+        if out is not None:
+            check_target(out)
         exporter(form)  # an unknown name is said before the store is opened
         with opened(file) as (project, database):
             if out is None:
