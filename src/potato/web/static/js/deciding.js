@@ -2,7 +2,7 @@
 
 import { pageKey } from "./keys.js";
 import { beginMedia } from "./media.js";
-import { begin, changed, complain, focus, mark, problem, questionsOf, read, same, write } from "./questions.js";
+import { begin, changed, complain, focus, mark, problem, questionOf, questionsOf, read, same, write } from "./questions.js";
 
 const work = document.getElementById("work");
 const [question] = questionsOf(work);
@@ -17,7 +17,7 @@ const isOpen = () => !left && (Boolean(problem(question)) || !same(read(question
 
 for (const kind of ["change", "input"]) {
   document.addEventListener(kind, (event) => {
-    if (!question.contains(event.target) || event.isComposing) return;
+    if (questionOf(event) !== question || event.isComposing) return;
     if (kind === "input" && event.target.matches("[type=radio], [type=checkbox]")) return; // a change follows
     changed(question, event.target);
     if (kind === "change" && problem(question)) complain(question, problem(question));
