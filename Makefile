@@ -65,7 +65,7 @@ docs: $(VENV)/installed-test
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
 
 # What of the tests runs a second time, with the store of each project in PostgreSQL. `make test-postgresql` runs all.
-ON_POSTGRES := tests/store tests/annotate tests/admin tests/training/retraining
+ON_POSTGRES := tests/store tests/annotate tests/admin tests/backup tests/training/retraining
 
 # What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
 test: install-test
