@@ -18,11 +18,12 @@ from host_scene import ChannelClosed, Failed, Host, asks, taken
 from keepers import keepers_of
 from lab import wait_for
 from potato.training.agent.folder import JobFolder
+from potato.training.host.lock import Lock
 from potato.training.worker import launch
 from standin import Run, StandIn
 
 Start = Callable[..., Host]
-OLD = time.time() - 40 * 86400
+OLD = time.time() - 100 * 86400
 
 
 class Left:
@@ -286,12 +287,23 @@ def test_old_code_goes_and_so_does_what_was_half_made(left: Left) -> None:
     gone = [old(make(root / "code" / "0123456789abcdef")), old(make(root / "code" / "feed.123.part"))]
     gone += [old(make(root / "envs" / "broken"))]
     stay = [old(mine), make(root / "code" / "new"), make(root / "code" / "new.1.part"), make(root / "envs" / "new")]
-    whole = make(root / "envs" / "whole")
-    (whole / "complete.json").write_text(json.dumps({}))
-    stay.append(old(whole))
     answer = left.there.call("tidy", keep_code=mine.name)
     assert sorted(answer["removed"]) == sorted(map(str, gone))
     assert all(path.exists() for path in stay)
+
+
+def test_environments_go_once_nobody_has_used_them_for_long(left: Left) -> None:
+    root = Path(left.there.remote_dir, "envs")
+    unused, used, new = (make(root / name) for name in ("unused", "used", "new"))
+    for path in (unused, used, new):
+        (path / "complete.json").write_text(json.dumps({}))
+    Left(left.there, "going").folder.make({"python": str(used / "bin" / "python"), "job": {}})
+    assert left.there.call("tidy", keep_code="none")["removed"] == []
+    old(unused), old(used)
+    assert left.there.call("tidy", keep_code="none")["removed"] == [str(unused)]
+    assert not unused.exists() and (used / "file").exists() and (new / "file").exists()
+    with Lock(f"{unused}.lock"):
+        pass  # whoever asks for it next waits for nobody
 
 
 def make(path: Path) -> Path:

@@ -9,16 +9,19 @@ from potato.training.agent.folder import JobFolder
 from potato.training.contract.exits import Exit
 from potato.training.host import artifacts, couriers
 from potato.training.host.leftovers import clear
+from potato.training.host.lock import Lock
 from potato.training.host.session import Session
 
-DAYS = {"code": 30.0, "jobs": 7.0, "half_made": 1.0}
+DAYS = {"code": 30.0, "environments": 90.0, "jobs": 7.0, "half_made": 1.0}
 """How long each lies untouched before it goes."""
+_DOING = "removing what earlier runs left"
 KEEP = "keep"
 """A job folder with a file of this name is to stay."""
 
 
 def tidy(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
-    """Remove old code, the folders of jobs that ended long ago and keep no model, and what was only half made.
+    """Remove old code and environments, the folders of jobs that ended long ago and keep no model, and what was only
+    half made.
 
     `removed` are the paths; what cannot be removed stays. `days` overrides `DAYS`. Ages are by this machine's clock.
     """
@@ -29,11 +32,17 @@ def tidy(session: Session, call: Mapping[str, Any]) -> Dict[str, Any]:
         *_code(session.remote_dir, str(call.get("keep_code")), days["code"]),
         *_jobs(session.remote_dir, days["jobs"]),
     ]:
-        session.progress("removing what earlier runs left")
-        with suppress(OSError):  # somebody else's, or in use: it does no more harm than before
-            clear(path)
-            removed.append(path)
+        _clear(session, path, removed)
+    for path in _environments(session, days["environments"]):
+        _clear(session, path, removed)
     return {"removed": removed}
+
+
+def _clear(session: Session, path: str, removed: List[str]) -> None:
+    session.progress(_DOING)
+    with suppress(OSError):  # somebody else's, or in use: it does no more harm than before
+        clear(path)
+        removed.append(path)
 
 
 def _half_made(root: str, days: float) -> Iterator[str]:
@@ -42,8 +51,7 @@ def _half_made(root: str, days: float) -> Iterator[str]:
         if path.endswith(".part") and _is_older(path, days):
             yield path
     for path in _entries(root, "envs"):
-        finished = os.path.exists(os.path.join(path, "complete.json"))
-        if os.path.isdir(path) and not finished and _is_older(path, days):
+        if os.path.isdir(path) and not _is_finished(path) and _is_older(path, days):
             yield path
     for path in _entries(root):
         if os.path.basename(path).startswith(".trial-") and _is_older(path, days):
@@ -52,11 +60,32 @@ def _half_made(root: str, days: float) -> Iterator[str]:
 
 def _code(root: str, keep: str, days: float) -> Iterator[str]:
     """Copies that no log-in has used for so long, and no job that is not over."""
-    orders = (JobFolder(root, os.path.basename(path)).order() for path in _entries(root, "jobs"))
-    used = {os.path.basename(str(order.get("code"))) for order in orders if order is not None}
+    used = {os.path.basename(str(order.get("code"))) for order in _orders(root)}
     for path in _entries(root, "code"):
         if os.path.basename(path) not in used | {keep} and not path.endswith(".part") and _is_older(path, days):
             yield path
+
+
+def _environments(session: Session, days: float) -> Iterator[str]:
+    """Those that no run has asked for so long, and no job works in that is not over. Each is nobody else's while it is
+    yielded: who asks for it then waits, and makes it anew."""
+    used = {name for order in _orders(session.remote_dir) for name in str(order.get("python")).split(os.sep)}
+    for path in _entries(session.remote_dir, "envs"):
+        if os.path.basename(path) in used or not _is_finished(path) or not _is_older(path, days):
+            continue
+        with Lock(path + ".lock", lambda: session.progress(_DOING)):
+            if _is_older(path, days):
+                yield path
+
+
+def _orders(root: str) -> Iterator[Mapping[str, Any]]:
+    """The orders of the jobs that are not over."""
+    orders = (JobFolder(root, os.path.basename(path)).order() for path in _entries(root, "jobs"))
+    return (order for order in orders if order is not None)
+
+
+def _is_finished(environment: str) -> bool:
+    return os.path.exists(os.path.join(environment, "complete.json"))
 
 
 def _jobs(root: str, days: float) -> Iterator[str]:
