@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from potato.training.agents import answers
+from potato.training.agents import intake as intakes
 from potato.training.agents.bodies import Result
 from potato.training.agents.claim import Claim, read_claim
 from potato.training.agents.desk import AgentId, Assignment
@@ -44,6 +45,28 @@ def test_pieces_that_are_repeated_and_come_from_before_make_the_same_file(tmp_pa
         assert intake.append("events.jsonl", start, piece) == held, "a piece that comes twice changes nothing"
     intake.finish({"events.jsonl": declared(data)})
     assert (tmp_path / "events.jsonl").read_bytes() == data
+
+
+def test_a_file_that_came_whole_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what came to an earlier server process is."""
+    read: list[Path] = []
+    digest = intakes._digest
+    monkeypatch.setattr(intakes, "_digest", lambda path, start: (read.append(path), digest(path, start))[1])
+    bases = begin_attempt(tmp_path)
+    first = Intake(tmp_path, bases, 1)
+    for start in range(0, 6, 2):
+        first.append("events.jsonl", start, b"abcdef"[start : start + 2])
+    first.finish({"events.jsonl": declared(b"abcdef")})
+    assert read == []
+    later = Intake(tmp_path, bases, 1)
+    later.append("events.jsonl", 6, b"g")
+    later.finish({"events.jsonl": declared(b"abcdefg")})
+    assert read == [tmp_path / "events.jsonl"]
+    with pytest.raises(Incomplete):
+        later.finish({"events.jsonl": declared(b"abcdefx")})
+    later.append("events.jsonl", 0, b"abcdefx")
+    later.finish({"events.jsonl": declared(b"abcdefx")})
+    assert len(read) == 2
 
 
 def test_a_piece_past_the_end_is_refused_with_the_length(intake: Intake) -> None:
