@@ -1,6 +1,6 @@
 """A large corpus: how long the first start and later ones take, what they hold in memory, and whether pages stay quick.
 
-    python benchmarks/items.py [--items 1000000] [--peer PROGRAM]
+    python benchmarks/items.py [--items 1000000] [--peer PROGRAM] [--database URL]
 
 A start ends when the server answers and an annotator who signs in has the first item's page. Memory is the highest that
 the server process has held; the child process that loads items is measured beside it.
@@ -130,10 +130,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--peer", type=Path, default=None, help="the program of an earlier release, to measure beside")
+    parser.add_argument("--database", metavar="URL", help="an empty PostgreSQL database, to measure beside SQLite")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        rows = starts("Potato", potato(make_project(folder, options.items)), folder, Pages)
+    stores = {"Potato": ""}
+    if options.database:
+        stores["on PostgreSQL"] = f'database_url: "{options.database}"\n'
+    rows = []
+    for title, more in stores.items():
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            rows += starts(title, potato(make_project(folder, options.items, more)), folder, Pages)
     if options.peer:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
