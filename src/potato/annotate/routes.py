@@ -17,30 +17,34 @@ from potato.items.media import Kind
 from potato.store import Connection, assignments
 from potato.store.assignments import Progress
 from potato.web.auth import User, UserDep, current_user, verified_admin
+from potato.web.errors import body_of
 from potato.web.media import file_response
 from potato.web.render import go, render, url
-from potato.web.site import Site, SiteDep
+from potato.web.site import Site, SiteDep, site_of
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.post("/annotate/{seq:int}/answers", name="save_answers")
-async def save_answers(request: Request, site: SiteDep, user: UserDep, seq: int, body: SaveBody) -> Response:
+async def save_answers(request: Request) -> Response:
     """Save answers. The reply is sent once they are on disk; the same request again gets the same reply.
 
     With `next`, the reply brings the item that follows, where this one is done.
     """
-    saved, progress, following = await save(site, user, seq, body)
+    site, user, questions = site_of(request), await current_user(request), request.app.state.questions
+    body = await body_of(request, SaveBody)
+
+    def look(connection: Connection, item: int) -> ItemPage:
+        return item_page(connection, site, user, item, questions.keys)[0]
+
+    saved, progress, following = await save(site, user, request.path_params["seq"], body, look)
     reply = {
         "saved_at": saved.at,
         "repeated": saved.repeated,
         "item_done": saved.item_done,
         "progress": counts(progress),
-        "next": None,
+        "next": None if following is None else part(request, user, following),
     }
-    if following is not None:
-        page, _ = await _page(request, site, user, following)
-        reply["next"] = part(request, user, page)
     return JSONResponse(reply)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -20,6 +21,8 @@ from potato.store.steps import UNDO
 from potato.web.auth import User
 from potato.web.protection import MAX_BODY
 from potato.web.site import Site
+
+T = TypeVar("T")
 
 MAX_ELAPSED_MS = 24 * 60 * 60 * 1000
 
@@ -138,10 +141,11 @@ def _parsed(scheme: Scheme, raw: Any, text: str) -> Answer:
     return answer
 
 
-async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved, Progress, int | None]:
-    """Save what is valid of `body`, and hand out what follows where it asks for that and the item is done.
-
-    Raises `AnswersRefused` when not all of it was valid.
+async def save(
+    site: Site, user: User, seq: int, body: SaveBody, look: Callable[[Connection, int], T]
+) -> tuple[Saved, Progress, T | None]:
+    """Save what is valid of `body`, and give what `look` sees of the item that follows, where `body` asks for that and
+    this item is done. Raises `AnswersRefused` when not all of it was valid.
     """
     require_same(body.annotator, user)
     answers, refused = parse_answers(site.project.schemes, body.answers, await _quoted(site, user, seq, body))
@@ -174,10 +178,9 @@ async def save(site: Site, user: User, seq: int, body: SaveBody) -> tuple[Saved,
         return given if isinstance(given, int) else None
 
     if refused or not body.next:
-        saved, progress = await site.write(write)
-        following = None
+        (saved, progress), following = await site.write(write), None
     else:  # one after the other, and as a rule on disk at once; an answer is safe whatever comes of handing out
-        (saved, progress), following = await asyncio.gather(site.write(write), site.write(hand_out))
+        (saved, progress), following = await asyncio.gather(site.write(write), site.write_then_read(hand_out, look))
     if refused:
         raise AnswersRefused(refused, list(answers))
     return saved, progress, following

@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from potato.errors import PotatoError
+from potato.store.prepared import Prepared
 from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
 
 HIDDEN = "hidden"
@@ -83,7 +84,7 @@ _LIVE = (
     .join(items, items.c.seq == predictions.c.item)
     .where(predictions.c.gate.is_(None) | (predictions.c.gate == HIDDEN), ~_TRAINED)
 )
-_LIVE_OF_ITEM = _LIVE.where(predictions.c.item == bindparam("of_item"))
+_LIVE_OF_ITEM = Prepared(_LIVE.where(predictions.c.item == bindparam("of_item")))
 
 
 def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
@@ -92,9 +93,9 @@ def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
     What a run has trained on, or a reviewer has rejected, since the pre-label was made is looked at again here.
     """
     return {
-        row.scheme: _suggestion(row)
-        for row in connection.execute(_LIVE_OF_ITEM, {"of_item": item}).all()
-        if (item, answer_key(row.payload)) not in rejected(connection, row.scheme, [item])
+        scheme: _suggestion(*said)
+        for _, _, _, scheme, *said in _LIVE_OF_ITEM.all(connection, of_item=item)
+        if (item, answer_key(said[2])) not in rejected(connection, scheme, [item])
     }
 
 
@@ -104,12 +105,13 @@ def all_suggestions(connection: Connection, scheme: str) -> Iterator[tuple[int, 
     refused = rejected(connection, scheme)
     for row in connection.execute(query, execution_options={"yield_per": 2000}):
         if (row.item, answer_key(row.payload)) not in refused:
-            yield row.item, row.id, row.grp, _suggestion(row)
+            yield row.item, row.id, row.grp, _suggestion(*row[4:])
 
 
-def _suggestion(row: Any) -> Suggestion:
-    version = row.model_version or row.run_id
-    return Suggestion(row.run_id, version, row.payload, row.confidence, hidden=row.gate == HIDDEN)
+def _suggestion(
+    run_id: str, version: str | None, payload: Any, confidence: float | None, gate: str | None
+) -> Suggestion:
+    return Suggestion(run_id, version or run_id, payload, confidence, hidden=gate == HIDDEN)
 
 
 def live(connection: Connection) -> dict[str, str]:

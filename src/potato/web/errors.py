@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,6 +18,8 @@ from potato.errors import PotatoError
 from potato.web.render import render
 
 log = logging.getLogger("potato.web")
+
+M = TypeVar("M", bound=BaseModel)
 
 
 class InvalidRequest(PotatoError):
@@ -102,6 +106,27 @@ def refusal(request: Request, error: PotatoError) -> Response:
         log.error("%s: %s", error.code, error.message)
     wait = getattr(error, "retry_after_s", None)
     return answer(request, error, None if wait is None else {"Retry-After": str(wait)})
+
+
+async def body_of(request: Request, model: type[M]) -> M:
+    """The request's JSON as `model`, for a route that is asked for so often that it does without FastAPI's own way.
+
+    Raises what FastAPI raises for a body that does not fit.
+    """
+    raw = await request.body()
+    if not raw:
+        raise RequestValidationError([{"type": "missing", "loc": ("body",)}])
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        return model.model_validate(json.loads(raw) if kind == "application/json" else raw)
+    except json.JSONDecodeError as error:
+        problem = {"type": "json_invalid", "loc": ("body", error.pos), "ctx": {"error": error.msg}}
+        raise RequestValidationError([problem]) from error
+    except ValidationError as error:
+        problems = [{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()]
+        raise RequestValidationError(problems) from error
+    except (ValueError, RecursionError) as error:  # no text, or nested too deeply
+        raise HTTPException(400) from error
 
 
 async def _potato_error(request: Request, error: Exception) -> Response:

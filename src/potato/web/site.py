@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from potato.training.runs.supervisor import Supervisor
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 READERS = 4
 """Threads that read the store for requests; each holds a connection only while a function of it runs."""
@@ -63,6 +64,18 @@ class Site:
         """
         return asyncio.shield(asyncio.wrap_future(self.writer.submit(function)))
 
+    def write_then_read(
+        self, write: Callable[[Connection], T | None], read: Callable[[Connection, T], U]
+    ) -> Awaitable[U | None]:
+        """What `read(connection, value)` gives for the value that `write(connection)` gave; None for None. As `write`.
+
+        With SQLite all of it is done by the writer, as another thread would cost more than the reading; with PostgreSQL
+        a reader reads once the write is done, and the writer does not wait for the answers of another process.
+        """
+        if not self.database.is_sqlite:
+            return self._read_after(self.write(write), read)
+        return self.write(lambda connection: _given(write(connection), lambda value: read(connection, value)))
+
     @cached_property
     def rules(self) -> Rules:
         """How the project hands out items and stores answers."""
@@ -88,9 +101,17 @@ class Site:
         """End the reading threads. The writer and the database belong to whoever opened them."""
         self._readers.shutdown(wait=True)
 
+    async def _read_after(self, written: Awaitable[T | None], read: Callable[[Connection, T], U]) -> U | None:
+        value = await written
+        return None if value is None else await self.read(lambda connection: read(connection, value))
+
     def _read(self, function: Callable[[Connection], T]) -> T:
         with self.database.read() as connection:
             return function(connection)
+
+
+def _given(value: T | None, function: Callable[[T], U]) -> U | None:
+    return None if value is None else function(value)
 
 
 def site_of(connection: HTTPConnection) -> Site:
