@@ -109,8 +109,14 @@ def _listening(host: str, port: int) -> socket.socket:
     return bound
 
 
+_ORPHANS = "Such answers stay, are exported, and are left out of training; label_renames carries labels over."
+
+
 def _report_load(report: dict[str, Any]) -> None:
     typer.echo(f"Items: {report['added']:,} new, {report['duplicates']:,} repeated, {report['skipped']:,} left out.")
+    for name, count in report["orphans"].items():
+        what = f"{count:,} {'answer' if count == 1 else 'answers'} to {name!r:.80}"
+        typer.echo(f"Warning: the project no longer takes {what} that it has. {_ORPHANS}", err=True)
 
 
 def _run(project: Project, tasks: Any, bound: socket.socket, address: str) -> None:

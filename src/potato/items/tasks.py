@@ -14,6 +14,7 @@ from potato.project import Project
 from potato.store import Database
 from potato.store.clock import utc_now
 from potato.store.imports import apply
+from potato.store.orphans import orphans
 from potato.store.rederive import rederive
 from potato.store.rules import Rules
 
@@ -41,13 +42,17 @@ class NoRoomForDownload(DownloadNotWritten):
 
 
 def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[str, Any]:
-    """What stands before serving: finish what an import owes, load items, apply changed rules; the load's report."""
+    """What stands before serving: finish what an import owes, load items, apply changed rules.
+
+    The load's report, with how many answers the changed rules do not take any more, by question, in `orphans`.
+    """
     rules = Rules.of(project)
     report = load_items(project, database)
     with database.exclusive("import", project.output_dir):
         apply(database, rules)
-    rederive(database, rules, utc_now())
-    return report.as_json()
+    changed = rederive(database, rules, utc_now())
+    with database.read() as connection:
+        return {**report.as_json(), "orphans": dict(orphans(connection, project.schemes)) if changed else {}}
 
 
 def export(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:
