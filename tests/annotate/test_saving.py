@@ -137,6 +137,7 @@ def test_a_record_of_suggestions_that_the_server_did_not_make_costs_the_record_n
 def test_a_suggestion_of_a_label_that_is_gone_is_not_shown(
     client: TestClient, item: int, suggesting: dict[str, Suggestion]
 ) -> None:
+    """annotation 19: an older model's predictions"""
     suggesting["sentiment"] = Suggestion("run-1", "v1", "a label that was", 0.9)
     assert "The model suggests" not in _shown(client, item)[0]
 

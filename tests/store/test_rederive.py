@@ -56,6 +56,7 @@ def test_a_new_required_question_brings_an_annotators_items_back_to_them(tmp_pat
 
 
 def test_a_renamed_label_carries_its_annotations_over(tmp_path: Path) -> None:
+    """annotation 19: a map of renames migrates"""
     schemes = [SENTIMENT, TOPICS]
     with small(tmp_path, annotation_schemes=schemes) as project:
         load(project.project, project.database, {})
