@@ -105,6 +105,25 @@ def test_going_on_asks_for_nothing_as_the_next_item_came_with_the_answer(live: A
     _item(tab, 3)
 
 
+def test_an_item_that_the_server_cannot_show_at_once_is_asked_for_again(live: Any, tab: Any) -> None:
+    live.serve(["first", "second"])
+    _enter(tab, live)
+    troubles = [503]
+
+    def answer(route: Any) -> None:
+        route.fulfill(status=troubles.pop()) if troubles else route.continue_()
+
+    tab.route("**/annotate", answer)
+    tab.keyboard.press("s")
+    tab.get_by_role("button", name="Skip it").click()
+    _item(tab, 2)
+    assert troubles == []
+    troubles += [503] * 3
+    tab.keyboard.press("s")
+    tab.get_by_role("button", name="Skip it").click()
+    _state(tab, "The server could not show the item. Try again in a moment.")
+
+
 def test_the_keys_are_listed_and_can_be_switched_off(live: Any, tab: Any) -> None:
     live.serve()
     _enter(tab, live)

@@ -223,8 +223,8 @@ async function load(url, { push = true } = {}) {
   if (work().ariaBusy === "true") return;
   setBusy(true);
   try {
-    let response = await fetch(url, PART);
-    if (response.status === 401 && (await signIn())) response = await fetch(url, PART);
+    let response = await ask(url);
+    if (response.status === 401 && (await signIn())) response = await ask(url);
     if (response.ok) show(await response.json(), push);
     else if (response.status === 401) say("Sign in to go on.");
     else say("The server could not show the item. Try again in a moment.");
@@ -236,6 +236,18 @@ async function load(url, { push = true } = {}) {
   }
 }
 
+/** Ask for an item, and where the server is being restarted or has much to do, ask again before anybody is bothered. */
+async function ask(url) {
+  for (const wait of AGAIN_MS) {
+    const response = await fetch(url, PART).catch(() => null);
+    if (response && response.status < 500) return response;
+    if (!navigator.onLine) break;
+    await new Promise((resolve) => { setTimeout(resolve, wait); });
+  }
+  return fetch(url, PART);
+}
+
+const AGAIN_MS = [400, 1200];
 const PART = { headers: { Accept: "application/json" } };
 
 /** Show an item as the server sends it: `item` its number, null for none, `title` the page's, `work` the HTML. */
