@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from potato.project import Project
@@ -25,6 +24,8 @@ def guidelines_html(project: Project) -> Markup | None:
 
 @lru_cache(maxsize=4)
 def _rendered(file: Path, _stamp: int) -> Markup:
+    from markdown_it import MarkdownIt  # many projects have no guidelines
+
     text = file.read_text(encoding="utf-8-sig", errors="replace")
     # HTML in the file is shown as text, and markdown-it drops links to scripts.
     return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))  # noqa: S704

@@ -69,15 +69,24 @@ def serve(project: Project, host: str, port: int, address: str = "") -> None:
     database = Database(project.database_url)
     # On PostgreSQL several servers may serve one project; its own locks keep them apart where it matters.
     with ServerLock(project.output_dir) if database.is_sqlite else contextlib.nullcontext():
-        database.migrate()
-        database.close()
         tasks = TaskRunner(project)
-        tasks.start()
+        tasks.start()  # it imports what loading takes while the tables are made
         try:
-            _report_load(tasks.run("items.load", {}).result())
+            database.migrate()
+            database.close()
+            loading = tasks.run("items.load", {})
+            _import_server()
+            _report_load(loading.result())
             _run(project, tasks, _listening(host, port), address)
         finally:
             tasks.close()
+
+
+def _import_server() -> None:
+    """Import what serves, while another process loads the items."""
+    import uvicorn  # noqa: F401
+
+    import potato.app  # noqa: F401
 
 
 def _checked(file: Path, host: str) -> Project:

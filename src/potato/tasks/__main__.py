@@ -35,8 +35,9 @@ def main() -> None:
     project, epoch = wire.read_project(first), wire.read_epoch(first)
     guard = functools.partial(check, epoch=epoch) if epoch is not None else None
     database = Database(project.database_url, guard)
-    registry.warm()
     while True:
+        if requests.empty():  # a server that starts has asked already, and waits
+            registry.warm()
         answer = wire.line(_perform(project, database, requests.get()))
         try:
             answers.write(answer)
