@@ -13,16 +13,17 @@ _SPANS = 4
 
 
 def megabytes(config: ProjectFile, items: int) -> float:
-    """The size of a prediction of every written-back scheme for each of `items` items."""
+    """The size of a prediction of every written-back scheme for each of `items` items; without the schemes of a draft
+    whose type nobody knows."""
     written = set(config.model_training.writeback.schemas)
-    schemes = [scheme for scheme in config.annotation_schemes if scheme.name in written]
+    schemes = [each for each in config.annotation_schemes if each.name in written and hasattr(each, "kind")]
     return items * sum(len(_line(scheme)) for scheme in schemes) / 1_000_000
 
 
 def _line(scheme: Scheme) -> bytes:
     names = scheme.label_names()
     if scheme.kind is Kind.SPAN:
-        span = {"start": 1000, "end": 1012, "label": names[0], "text": "t" * 12}
+        span = {"start": 1000, "end": 1012, "label": "".join(names[:1]), "text": "t" * 12}
         return Prediction(_ID, scheme.name, [span] * _SPANS, _SHARE).line()
     payload = names[:1] if scheme.kind is Kind.MULTILABEL else names[0] if names else ""
     return Prediction(_ID, scheme.name, payload, _SHARE, dict.fromkeys(names, _SHARE)).line()
