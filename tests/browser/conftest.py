@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -149,8 +150,8 @@ def profile(chromium: Any, how: dict[str, Any], tmp_path: Path) -> Iterator[Prof
 
 
 class Tabs:
-    """Opens tabs of fresh profiles. A dialog box that nobody waits for, a script's error, or a request that the CSP
-    refused is a trouble."""
+    """Opens tabs of fresh profiles. A dialog box that nobody waits for, a script's error, and a request to another host, or
+    one that the CSP refused, is a trouble."""
 
     def __init__(self, chromium: Any) -> None:
         self.expected: list[str] = []
@@ -163,6 +164,7 @@ class Tabs:
         """A tab; `context` as Playwright's `new_context` takes it."""
         made = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, "locale": "en-GB", **context})
         self._contexts.append(made)
+        made.on("request", self._asked)
         tab = made.new_page()
         tab.set_default_timeout(LIMIT_S * 1000)
         tab.on("dialog", self._answer)
@@ -180,6 +182,10 @@ class Tabs:
         if dialog.type != "beforeunload" and not dialog.message.startswith(tuple(self.expected)):
             self.troubles.append(dialog.message)
         dialog.accept()
+
+    def _asked(self, request: Any) -> None:
+        if urlsplit(request.url).hostname not in (None, "127.0.0.1", "localhost"):
+            self.troubles.append(request.url)
 
     def _heard(self, said: Any) -> None:
         if re.search("Content.Security", said.text):

@@ -1,11 +1,13 @@
 // The annotation page: answers are saved as they change, and the next item comes without loading the page anew.
 
+import { ask } from "./asking.js";
 import { openDialog, reasonDialog, signInAgain } from "./dialogs.js";
 import { Drafts } from "./drafts.js";
 import { keysOn, pageKey, switchKeys } from "./keys.js";
 import { beginMedia } from "./media.js";
 import * as questions from "./questions.js";
 import { answer, changed, complain, focus, hindrance, isTyped, mark, problem, questionOf, questionsOf, read, showAsked, suggestion, taken, touched, write } from "./questions.js";
+import { inWords } from "./save-state.js";
 import { Steps } from "./steps.js";
 import { stopwatch } from "./stopwatch.js";
 import { Upcoming } from "./upcoming.js";
@@ -236,20 +238,6 @@ async function load(url, { push = true } = {}) {
   }
 }
 
-/** Ask for an item, and where the server is being restarted or has much to do, ask again before anybody is bothered. */
-async function ask(url) {
-  for (const wait of AGAIN_MS) {
-    const response = await fetch(url, PART).catch(() => null);
-    if (response && response.status < 500) return response;
-    if (!navigator.onLine) break;
-    await new Promise((resolve) => { setTimeout(resolve, wait); });
-  }
-  return fetch(url, PART);
-}
-
-const AGAIN_MS = [400, 1200];
-const PART = { headers: { Accept: "application/json" } };
-
 /** Show an item as the server sends it: `item` its number, null for none, `title` the page's, `work` the HTML. */
 function show({ item, title, work: html, progress }, push = true) {
   if (item === null || finished()) {
@@ -313,27 +301,12 @@ function showState(state) {
   if (["saved", "none"].includes(state.kind) && hasProblem()) state = { ...state, kind: "unsaved", why: "problem" };
   const line = $("save-state");
   line.dataset.state = state.kind;
-  const text = {
-    none: () => "",
-    waiting: () => "Not saved yet…",
-    saving: () => "Saving…",
-    saved: () => (state.at ? `Saved at ${new Date(state.at).toLocaleTimeString()}` : "Saved"),
-    unsaved: () => UNSAVED[state.why](drafts.kept ? "Kept in this browser" : "Kept on this page alone, so leave it open"),
-  }[state.kind]();
+  const text = inWords(state, drafts.kept);
   if (line.textContent !== text) line.textContent = text;
   if (state.progress) showProgress(state.progress);
   showRefused(state);
   if (state.why === "signed-out") comeBack();
 }
-
-const UNSAVED = {
-  offline: (kept) => `Not saved: no connection. ${kept}, sent again by itself.`,
-  server: (kept) => `Not saved: the server has trouble. ${kept}, sent again by itself.`,
-  full: (kept) => `Not saved: the server's disk is full. ${kept}, sent again by itself. Tell whoever runs the project.`,
-  "signed-out": (kept) => `Not saved: your session has ended. ${kept} until you sign in.`,
-  refused: () => "Not saved: see above the questions.",
-  problem: () => "Not saved: see the question.",
-};
 
 const hasProblem = () => !finished() && questionsOf(work()).some((question) => !question.hidden && problem(question));
 
