@@ -150,8 +150,8 @@ def profile(chromium: Any, how: dict[str, Any], tmp_path: Path) -> Iterator[Prof
 
 
 class Tabs:
-    """Opens tabs of fresh profiles. A dialog box that nobody waits for, a script's error, a request to another host, and
-    one that the CSP refused, are troubles."""
+    """Opens tabs of fresh profiles. A dialog box that nobody waits for, a script's error, and a request to another host
+    or one that the CSP refused are troubles."""
 
     def __init__(self, chromium: Any) -> None:
         self.expected: list[str] = []
