@@ -89,8 +89,8 @@ def test_a_cancel_finds_its_way_against_the_stream(server: Served, token: str, w
         run_id = server.submit(seconds=300)
         wait_for(lambda: find_marked(run_id) and server.run(run_id)["state"] == "running")
         server.http.post(f"/admin/training/api/runs/{run_id}/cancel")
-        assert server.finished(run_id, 10)["state"] == "cancelled"
-        wait_for(lambda: not find_marked(run_id), 10)
+        assert server.finished(run_id, 60)["state"] == "cancelled"
+        wait_for(lambda: not find_marked(run_id), 60)
 
 
 def test_nothing_gets_in(server: Served, way: WayOut) -> None:

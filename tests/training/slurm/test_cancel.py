@@ -38,7 +38,7 @@ def test_a_pending_job_is_cancelled_at_once(login: Login) -> None:
     began = time.monotonic()
     one.cancel()
     assert one.ended()["reason"] == "cancelled"
-    assert time.monotonic() - began < 20, "signalling a job that waits takes 95 seconds"
+    assert time.monotonic() - began < 60, "signalling a job that waits takes 95 seconds"
     assert one.log()[-1] == "the job was cancelled before it started"
 
 
