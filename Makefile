@@ -55,10 +55,16 @@ browser: $(VENV)/installed-test
 services:
 	@.ci/services
 
-check: $(VENV)/installed-test
+check: types lint contracts
+
+types: $(VENV)/installed-test
+	$(BIN)/mypy
+
+lint: $(VENV)/installed-test
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
+
+contracts: $(VENV)/installed-test
 	$(BIN)/lint-imports
 
 docs: $(VENV)/installed-test
@@ -69,7 +75,7 @@ ON_POSTGRES := tests/store tests/annotate tests/admin tests/backup tests/trainin
 
 # What keeps a core busy, or drives a browser, runs with few workers; what mostly waits runs with more.
 test: install-test
-	$(MAKE) --no-print-directory -j 2 check docs
+	$(MAKE) --no-print-directory -j 2 check docs  # side by side: each keeps one core busy
 	$(PYTEST) -n 2 -m computes
 	$(PYTEST) -n 2 -m "browser and not computes"
 	$(PYTEST) -n 4 -m "not computes and not browser"
