@@ -138,17 +138,22 @@ def test_what_is_answered_in_one_tab_is_answered_in_the_other(live: Any, tabs: A
     item(other, 1)
     for key in ("1", "2", "3"):
         tab.keyboard.press(key)
-    shown = "() => [...document.querySelectorAll('.question input:checked')].map((each) => each.ariaLabel ?? each.id)"
-    browsing.until(other, f"(wanted) => JSON.stringify(({shown})()) === JSON.stringify(wanted)", tab.evaluate(shown))
+    alike(tab, other)
     other.keyboard.press("z")  # a step is a step, in whichever tab it was gone
-    browsing.until(tab, f"(wanted) => JSON.stringify(({shown})()) === JSON.stringify(wanted)", other.evaluate(shown))
+    alike(other, tab)
     tab.keyboard.press("z")
-    browsing.until(other, f"(wanted) => JSON.stringify(({shown})()) === JSON.stringify(wanted)", tab.evaluate(shown))
+    alike(tab, other)
     assert other.get_by_label("positive").is_checked()
     other.keyboard.press("Enter")
     item(other, 2)
-    browsing.until(tab, "() => !localStorage.length")
     assert kept(live) == [(1, "sentiment", "positive")]
+
+
+def alike(tab: Any, other: Any) -> None:
+    """Wait until all is sent that was answered in one tab, and the other shows it."""
+    chosen = "() => [...document.querySelectorAll('.question input:checked')].map((each) => each.id)"
+    browsing.until(tab, "() => !localStorage.length")
+    browsing.until(other, f"(wanted) => JSON.stringify(({chosen})()) === JSON.stringify(wanted)", tab.evaluate(chosen))
 
 
 def test_who_goes_on_while_a_save_is_slow_loses_nothing_and_keeps_the_order(live: Any, tab: Any) -> None:
