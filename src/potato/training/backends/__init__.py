@@ -2,7 +2,6 @@
 
 from potato.training.backends.base import (
     Backend,
-    BackendNotAvailable,
     CheckReport,
     Ended,
     Execution,
@@ -16,7 +15,6 @@ from potato.training.backends.registry import open_backend
 __all__ = [
     "Backend",
     "BackendInfo",
-    "BackendNotAvailable",
     "CheckReport",
     "Ended",
     "Execution",

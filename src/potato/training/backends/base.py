@@ -25,19 +25,6 @@ class UnknownBackend(PotatoError):
         )
 
 
-class BackendNotAvailable(PotatoError):
-    """The backend is configured, but this version cannot run anything there."""
-
-    code = "backend_not_available"
-    status = 400
-
-    def __init__(self, name: str, type_: str) -> None:
-        super().__init__(
-            f"Backend '{name}' is of type {type_}, and this version of Potato runs nothing on {type_} backends yet",
-            hint="choose local, or install a newer version",
-        )
-
-
 @dataclass(frozen=True)
 class CheckReport:
     """Could a run start there now? `lines` are what a person reads; `details` is the same for programs."""

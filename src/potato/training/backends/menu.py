@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from potato.project import Project
 from potato.project.backends import AgentBackend, Backend, SlurmBackend, SshBackend
 
-AVAILABLE = frozenset({"local", "agent", "ssh", "slurm"})
-"""The types that this version can run something on."""
-
 
 @dataclass(frozen=True)
 class BackendInfo:
-    """One line of the menu. `available` is false for a type that this version cannot run anything on."""
+    """One line of the menu."""
 
     name: str
     type: str
@@ -21,7 +18,6 @@ class BackendInfo:
     label: str
     description: str | None
     is_default: bool
-    available: bool
 
 
 def backend_type(project: Project, name: str) -> str | None:
@@ -36,7 +32,7 @@ def describe(project: Project) -> list[BackendInfo]:
     """Every backend of the project: the default first, then in the project's order, `local` last."""
     default = project.config.model_training.backend
     entries = [_info(name, backend, default) for name, backend in project.config.model_training.backends.items()]
-    entries.append(BackendInfo("local", "local", None, "local (this machine)", None, default == "local", True))
+    entries.append(BackendInfo("local", "local", None, "local (this machine)", None, default == "local"))
     return sorted(entries, key=lambda entry: not entry.is_default)
 
 
@@ -49,7 +45,6 @@ def _info(name: str, backend: Backend, default: str) -> BackendInfo:
         f"{name} ({_way(backend)})",
         backend.description,
         default == name,
-        backend.type in AVAILABLE,
     )
 
 

@@ -11,8 +11,8 @@ from potato.project.backends import SlurmBackend as SlurmSettings
 from potato.project.backends import SshBackend as SshSettings
 from potato.training.agents.desk import Desk
 from potato.training.backends.agent import AgentBackend
-from potato.training.backends.base import Backend, BackendNotAvailable, Job, UnknownBackend
-from potato.training.backends.menu import AVAILABLE, backend_type
+from potato.training.backends.base import Backend, Job, UnknownBackend
+from potato.training.backends.menu import backend_type
 from potato.training.backends.offer import Pack
 from potato.training.backends.slurm import SlurmBackend
 from potato.training.backends.ssh import SshBackend
@@ -28,13 +28,10 @@ def open_backend(
 ) -> Backend:
     """The project's backend of that name. `desk` and `pack` serve runs elsewhere; a check needs neither.
 
-    Raises `UnknownBackend` and `BackendNotAvailable`.
+    Raises `UnknownBackend`.
     """
-    type_ = backend_type(project, name)
-    if type_ is None:
+    if backend_type(project, name) is None:
         raise UnknownBackend(name, project)
-    if type_ not in AVAILABLE:
-        raise BackendNotAvailable(name, type_)
     settings = project.config.model_training.backends.get(name)
     if isinstance(settings, AgentSettings):
         return AgentBackend(project, name, settings, desk or Desk(), pack or _no_runs)

@@ -120,8 +120,8 @@ class Supervisor:
     def submit(self, request: RunRequest, beside: Callable[[Connection, Run], None] | None = None) -> Run:
         """Queue a run; `beside` as in `Records.add`.
 
-        Raises `UnknownTrainer`, `UnknownScheme`, `BadParam`, `TrainerDoesNotFit`, `UnknownBackend`,
-        `BackendNotAvailable` or `NotEnoughLabels`; then nothing is started.
+        Raises `UnknownTrainer`, `UnknownScheme`, `BadParam`, `TrainerDoesNotFit`, `UnknownBackend` or
+        `NotEnoughLabels`; then nothing is started.
         """
         order = resolve(self.project, request)
         self.backend(order.backend)
@@ -190,7 +190,7 @@ class Supervisor:
         return self._pushes.begin(self.records.get(run_id), repo, public, scheme, started_by)
 
     def check(self, backend: str, trainer: str | None = None) -> CheckReport:
-        """Could a run start there now? Takes seconds. Raises `UnknownBackend` and `BackendNotAvailable`."""
+        """Could a run start there now? Takes seconds. Raises `UnknownBackend`."""
         return self.backend(backend).check(trainer)
 
     def wake(self) -> None:
@@ -225,7 +225,7 @@ class Supervisor:
         return RunFolder.of(self.project, self.records.get(run_id).run_id)
 
     def backend(self, name: str) -> Backend:
-        """The backend of that name, opened once. Raises `UnknownBackend` and `BackendNotAvailable`."""
+        """The backend of that name, opened once. Raises `UnknownBackend`."""
         with self._backends_lock:
             if name not in self._backends:
                 self._backends[name] = open_backend(self.project, name, self.desk, self._pack, self._timing.ssh)

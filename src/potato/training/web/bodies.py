@@ -278,8 +278,6 @@ class BackendBody(Body):
     """As the menu Runs on shows it."""
     default: bool
     """Whether runs go there unless they say otherwise."""
-    available: bool
-    """Whether this version can run anything there."""
 
 
 class Backends(Body):

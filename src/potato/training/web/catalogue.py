@@ -34,7 +34,6 @@ async def list_backends(site: SiteDep, admin: AdminDep) -> Response:
             "label": backend.label,
             "description": backend.description,
             "default": backend.is_default,
-            "available": backend.available,
         }
         for backend in backends
     ]
