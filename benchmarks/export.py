@@ -28,8 +28,8 @@ from potato.items.loading import load_items
 from potato.project import Project
 from potato.project.loading import load_or_raise
 from potato.store import Database, users
-from potato.store.bulk import insert_all
 from potato.store.clock import utc_now
+from potato.store.databases.bulk import insert_all
 from potato.store.tables import annotations
 
 ANNOTATORS, EACH = 50, 4

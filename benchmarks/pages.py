@@ -32,9 +32,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import judged_scenes
 import training_scenes
 from potato.project.loading import load_or_raise
-from potato.store import Database, predictions
-from potato.store.pieces import in_pieces
-from potato.store.predictions import Stored
+from potato.store import Database
+from potato.store.databases.pieces import in_pieces
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored
 from potato.training.contract.events import EventWriter
 from potato.training.runs.folder import RunFolder
 

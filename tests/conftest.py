@@ -45,7 +45,9 @@ if ON_POSTGRES:
 def pytest_configure(config: pytest.Config) -> None:
     """Let a test leave the store open, as tests on SQLite do: only psycopg complains."""
     if ON_POSTGRES:
-        unclosed = "ignore:<potato.store.postgresql_session.Session .* was deleted while still open:ResourceWarning"
+        unclosed = (
+            "ignore:<potato.store.databases.postgresql_session.Session .* was deleted while still open:ResourceWarning"
+        )
         config.addinivalue_line("filterwarnings", unclosed)
         warnings.filterwarnings("ignore", unclosed.split(":")[1], ResourceWarning)  # after the last test, too
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import training_scenes as scenes
 from potato.schemes import Kind
-from potato.store import Connection, held_out
-from potato.store.held_out import HeldOut
-from potato.store.runs import Run, State
+from potato.store import Connection
+from potato.store.training import held_out
+from potato.store.training.held_out import HeldOut
+from potato.store.training.runs import Run, State
 from potato.training.results.curves import NEVER_SHOWN, SHARES
 from potato.training.results.paired import paired
 from potato.training.results.scores import Scored, score

@@ -18,9 +18,10 @@ from sqlalchemy import insert
 from potato.items.loading import load_items
 from potato.project import Project
 from potato.project.models import ProjectFile
-from potato.store import Database, Writer, runs, tables
+from potato.store import Database, Writer, tables
 from potato.store.clock import to_text
-from potato.store.runs import Run
+from potato.store.training import runs
+from potato.store.training.runs import Run
 from potato.tasks import TaskRunner
 from potato.training.runs import open_supervisor
 from potato.training.runs.notifier import Notifier

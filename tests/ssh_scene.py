@@ -11,7 +11,7 @@ from typing import Any
 import relay
 from lab import FAST, Lab, finished, wait_for
 from machines import FAKES, PYTHON
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.request import RunRequest
 from potato.training.runs.supervisor import Supervisor

@@ -21,7 +21,7 @@ from lab import FAST, Lab, finished
 from potato.agreement.measure import of_labels
 from potato.schemes import Kind
 from potato.store import annotations
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.contract.bundle import Bundle, BundleItem
 from potato.training.runs.request import RunRequest
 

@@ -13,10 +13,11 @@ from typing import Any
 from potato.project import Project
 from potato.project.models import ProjectFile
 from potato.schemes import Kind
-from potato.store import Connection, predictions
-from potato.store import runs as stored
+from potato.store import Connection
 from potato.store.clock import to_text
-from potato.store.runs import Run, State
+from potato.store.training import predictions
+from potato.store.training import runs as stored
+from potato.store.training.runs import Run, State
 from potato.training.contract.events import EventWriter
 from potato.training.results.scores import Scored, score
 from potato.training.runs.folder import RunFolder

@@ -23,8 +23,8 @@ from potato.servers.member import Member
 from potato.servers.term import keep_to_the_project, term
 from potato.store import Database, Writer, facts
 from potato.store.clock import Clock, utc_now
+from potato.store.databases.postgresql import is_postgresql
 from potato.store.election import Candidate
-from potato.store.postgresql import is_postgresql
 from potato.tasks import TaskRunner
 from potato.training.runs.notifier import Notifier
 from potato.web import errors, health

@@ -11,9 +11,10 @@ from pathlib import Path
 import site_scenes as scenes
 import training_scenes
 from potato.items.exporting import export_labels
-from potato.store import Database, predictions
+from potato.store import Database
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored
 
 SHOWN = {"writeback": {"schemas": ["sentiment"]}}
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import site_scenes as scenes
 from potato.store import tables
-from potato.store.predictions import Suggestion
+from potato.store.training.predictions import Suggestion
 from potato.training.splits import is_hidden
 
 
@@ -98,7 +98,7 @@ def test_a_save_without_a_session_is_a_401_and_lands_once_after_signing_in(clien
 def suggesting(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Suggestion]]:
     """What the live model suggests, for every item."""
     live = {"sentiment": Suggestion("run-1", "v1", "positive", 0.873)}
-    monkeypatch.setattr("potato.store.predictions.suggestions", lambda *_: dict(live))
+    monkeypatch.setattr("potato.store.training.predictions.suggestions", lambda *_: dict(live))
     yield live
 
 

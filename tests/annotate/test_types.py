@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 import site_scenes as scenes
 from potato.schemes.pairwise import Pairwise
 from potato.store import Database, tables
-from potato.store.predictions import Suggestion
+from potato.store.training.predictions import Suggestion
 
 CLEAR = {"annotation_type": "slider", "name": "clear", "description": "How clear?", "min": 0, "max": 10}
 AGE = {"annotation_type": "number", "name": "age", "description": "How old?", "min": 0, "max": 99, "step": 1}
@@ -165,7 +165,7 @@ def test_a_suggestion_is_shown_as_an_answer_of_its_type(
 ) -> None:
     payload, confidence, words = SUGGESTED[scheme]
     live = {scheme: Suggestion("run-1", "v1", payload, confidence)}
-    monkeypatch.setattr("potato.store.predictions.suggestions", lambda *_: dict(live))
+    monkeypatch.setattr("potato.store.training.predictions.suggestions", lambda *_: dict(live))
     page = _page(client)
     order = Pairwise.model_validate(BETTER).shown_as("ann", "i1")
     said = words or ("the first", "the second")[order.index("a")]
@@ -184,7 +184,7 @@ def test_a_written_suggestion_that_is_no_answer_is_not_shown(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = {"why": Suggestion("run-1", "v1", "much too long to be an answer", None)}
-    monkeypatch.setattr("potato.store.predictions.suggestions", lambda *_: dict(live))
+    monkeypatch.setattr("potato.store.training.predictions.suggestions", lambda *_: dict(live))
     assert "The model suggests" not in _page(client)
 
 

@@ -20,8 +20,8 @@ from potato.items.exporting import export_labels
 from potato.project import Project
 from potato.project.loading import load_or_raise
 from potato.store import Database
-from potato.store.snapshot import NoStore
-from potato.store.transfer import StoreFilled
+from potato.store.databases.snapshot import NoStore
+from potato.store.databases.transfer import StoreFilled
 from potato.training.runs.request import RunRequest
 
 

@@ -19,10 +19,11 @@ from potato.backup.layout import BadBackup
 from potato.backup.restoring import SQLITE
 from potato.project import Project
 from potato.project.loading import load_or_raise
-from potato.store import Database, snapshot, tables, users
+from potato.store import Database, tables, users
 from potato.store.clock import utc_now
-from potato.store.transfer import NotTaken, StoreFilled
-from potato.store.unreachable import StoreUnsuitable
+from potato.store.databases import snapshot
+from potato.store.databases.transfer import NotTaken, StoreFilled
+from potato.store.databases.unreachable import StoreUnsuitable
 from potato.training.runs.request import RunRequest
 
 ODD = [

@@ -15,12 +15,13 @@ import site_scenes as scenes
 from potato.project import Project
 from potato.schemes.keys import RESERVED_KEYS, ROWS
 from potato.schemes.pairwise import Pairwise
-from potato.store import Database, predictions, runs
-from potato.store.predictions import Stored
-from potato.store.runs import Run, State
+from potato.store import Database
 from potato.store.tables import annotation_history as history
 from potato.store.tables import annotations as answers
 from potato.store.tables import assignments, facts
+from potato.store.training import predictions, runs
+from potato.store.training.predictions import Stored
+from potato.store.training.runs import Run, State
 
 pytestmark = pytest.mark.browser
 

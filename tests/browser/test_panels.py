@@ -18,11 +18,12 @@ import judged_scenes as scenes
 import training_scenes
 from conftest import missing
 from lab import Lab
-from potato.store import Connection, deliveries, predictions, publications, retraining
+from potato.store import Connection
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
-from potato.store.retraining import Decision
-from potato.store.runs import Run, State
+from potato.store.training import deliveries, predictions, publications, retraining
+from potato.store.training.predictions import Stored
+from potato.store.training.retraining import Decision
+from potato.store.training.runs import Run, State
 from potato.training.contract.files import slug
 from potato.training.runs.folder import RunFolder
 from potato.training.webhooks.hooks import hooks_of

@@ -11,9 +11,10 @@ import pytest
 import browsing
 import site_scenes as site
 import training_scenes as scenes
-from potato.store import Database, predictions, tables
+from potato.store import Database, tables
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored
 
 pytestmark = pytest.mark.browser
 

@@ -14,9 +14,10 @@ import browsing
 import judged_scenes as scenes
 import training_scenes
 from lab import Lab
-from potato.store import predictions, tables
+from potato.store import tables
 from potato.store.clock import to_text
-from potato.store.runs import Run, State
+from potato.store.training import predictions
+from potato.store.training.runs import Run, State
 from potato.training.contract.events import EventWriter
 from potato.training.runs.folder import RunFolder
 from still_server import still

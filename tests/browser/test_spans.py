@@ -11,10 +11,11 @@ from sqlalchemy import select
 import browsing
 import site_scenes as scenes
 from marking import box, drag, exact, span
-from potato.store import Database, predictions, runs
-from potato.store.predictions import Stored
-from potato.store.runs import Run, State
+from potato.store import Database
 from potato.store.tables import annotations as answers
+from potato.store.training import predictions, runs
+from potato.store.training.predictions import Stored
+from potato.store.training.runs import Run, State
 
 pytestmark = pytest.mark.browser
 

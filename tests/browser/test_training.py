@@ -17,7 +17,7 @@ from lab import Lab
 from potato.store import annotations, tables, users
 from potato.store.annotations import Save
 from potato.store.rules import Rules
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.runs.folder import RunFolder
 
 pytestmark = [pytest.mark.browser, pytest.mark.computes]

@@ -11,7 +11,7 @@ import pytest
 import browsing
 import training_scenes as scenes
 from lab import Lab, use_fakes
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.runs.model import live_prelabels
 
 pytestmark = pytest.mark.browser

@@ -22,8 +22,8 @@ from potato.items.problems import InvalidData
 from potato.schemes.registry import SCHEME_TYPES
 from potato.store import accounts, adjudications, exporting
 from potato.store.adjudications import decided_at
-from potato.store.bulk import insert_all
 from potato.store.clock import to_text
+from potato.store.databases.bulk import insert_all
 from potato.store.tables import annotations
 
 TEXT = "Ann Lee, of 💩 York"

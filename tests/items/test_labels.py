@@ -19,10 +19,11 @@ from makers import NOW, SENTIMENT, SURE, TOPICS, Small, history, later, make_pro
 from potato.items.exporting import ExportDiffers, export_file, export_labels
 from potato.items.importing import ImportReport, InvalidLabels, import_labels
 from potato.items.loading import load_items
-from potato.store import annotations, imports, predictions, runs, settling
+from potato.store import annotations, imports, settling
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
-from potato.store.runs import Run, State
+from potato.store.training import predictions, runs
+from potato.store.training.predictions import Stored
+from potato.store.training.runs import Run, State
 
 SCHEMES = [SENTIMENT, TOPICS, SURE]
 

@@ -17,7 +17,8 @@ from potato.items.checking import survey
 from potato.items.loading import LoadReport, load_items
 from potato.items.problems import SHOWN, InvalidData
 from potato.items.text import normalise
-from potato.store import Connection, Database, corpus, items
+from potato.store import Connection, Database, items
+from potato.store.training import corpus
 
 
 def ids(database: Database) -> list[tuple[int, str, str]]:

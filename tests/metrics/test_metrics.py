@@ -15,9 +15,10 @@ from starlette.testclient import TestClient
 import site_scenes as scenes
 import training_scenes
 from potato.metrics.requests import route_of
-from potato.store import Database, agents, deliveries
-from potato.store import runs as rows
-from potato.store.runs import State
+from potato.store import Database
+from potato.store.training import agents, deliveries
+from potato.store.training import runs as rows
+from potato.store.training.runs import State
 
 TOKEN = "the-token-of-prometheus"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

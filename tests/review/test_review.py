@@ -12,9 +12,10 @@ from starlette.testclient import TestClient
 import site_scenes as site
 import training_scenes as scenes
 from potato.project import Project
-from potato.store import Database, predictions, tables
+from potato.store import Database, tables
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored
 
 API = "/admin/training/api"
 RUN = scenes.succeeded(1)

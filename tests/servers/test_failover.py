@@ -10,7 +10,7 @@ import pytest
 
 from agent_scene import BACKEND, agent
 from lab import Lab, wait_for
-from potato.store import predictions
+from potato.store.training import predictions
 from potato.training.agents.tokens import register
 from potato.training.runs.folder import RunFolder
 from several import Member, members

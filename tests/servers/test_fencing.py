@@ -21,7 +21,7 @@ from potato.servers.orphans import Orphans
 from potato.store import Database, Writer, facts
 from potato.store.clock import utc_now
 from potato.store.election import FACT, Fence, Office, OutOfOffice, check
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.agents.claim import Claim
 from potato.training.agents.desk import AgentId
 from potato.training.agents.intake import Intake, begin_attempt

@@ -21,10 +21,11 @@ from conftest import ON_POSTGRES
 from makers import NOW, Small, later, small, write_rows
 from potato.items.exporting import export_file
 from potato.items.importing import import_labels
-from potato.store import Writer, annotations, assignments, predictions, users
+from potato.store import Writer, annotations, assignments, users
 from potato.store.annotations import Save
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored
 
 FAULTS = int(os.environ.get("POTATO_FAULTS") or (40 if os.environ.get("CI") == "true" and not ON_POSTGRES else 10))
 FEW = int(os.environ.get("POTATO_FAULTS") or 6)

@@ -10,8 +10,8 @@ import pytest
 
 from lab import wait_for
 from potato.store import Connection, Database, Writer, election, facts
+from potato.store.databases.unreachable import StoreUnreachable
 from potato.store.election import Candidate, Fence, OutOfOffice, Standing
-from potato.store.unreachable import StoreUnreachable
 
 
 @contextmanager

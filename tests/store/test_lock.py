@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from potato.store import Database, lock
-from potato.store.lock import AlreadyServed, ServerLock, StoreOnNetwork
+from potato.store import Database
+from potato.store.databases import lock
+from potato.store.databases.lock import AlreadyServed, ServerLock, StoreOnNetwork
 
 CHILD = """
 import sys, time

@@ -12,8 +12,9 @@ from sqlalchemy import event
 
 import training_scenes as scenes
 from makers import NOW, Small, later, small
-from potato.store import annotations, assignments, items, rankings, users
+from potato.store import annotations, assignments, items, users
 from potato.store.assignments import NothingLeft
+from potato.store.training import rankings
 
 SMALL = ("SCAN CONSTANT ROW", "SCAN anon_1", "SCAN live_runs")
 """What may be read whole: `live_runs` has a row for each question, however many items there are."""

@@ -20,12 +20,20 @@ from makers import NOW, Small, later, make_project, opened, small, write_rows
 from postgres import Postgres
 from potato.errors import PotatoError
 from potato.items.loading import load_items
-from potato.store import Database, Writer, annotations, assignments, facts, postgresql, retraining, tables, users
+from potato.store import Database, Writer, annotations, assignments, facts, tables, users
 from potato.store.annotations import Save
 from potato.store.assignments import NothingLeft
-from potato.store.retraining import Decision
-from potato.store.together import together
-from potato.store.unreachable import DriverMissing, StoreBusy, StoreNotOpened, StoreUnreachable, StoreUnsuitable
+from potato.store.databases import postgresql
+from potato.store.databases.together import together
+from potato.store.databases.unreachable import (
+    DriverMissing,
+    StoreBusy,
+    StoreNotOpened,
+    StoreUnreachable,
+    StoreUnsuitable,
+)
+from potato.store.training import retraining
+from potato.store.training.retraining import Decision
 
 POSITIVE = {"sentiment": "positive"}
 

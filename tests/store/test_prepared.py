@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from makers import NOW, Small, small
 from potato.store import users
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
 from potato.store.tables import assignments, facts
 
 ADD = Prepared(insert(facts), ["name", "value"])

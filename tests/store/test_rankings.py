@@ -13,11 +13,12 @@ import pytest
 
 import training_scenes as scenes
 from makers import NOW, Small, later, small
-from potato.store import Connection, Writer, assignments, predictions, rankings, tables, users
+from potato.store import Connection, Writer, assignments, tables, users
 from potato.store.assignments import NothingLeft
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
 from potato.store.rules import Rules
+from potato.store.training import predictions, rankings
+from potato.store.training.predictions import Stored
 from potato.training.results import ranking
 
 POSITIVE = {"sentiment": "positive"}

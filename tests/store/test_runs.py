@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from makers import make_project
-from potato.store import Database, runs
-from potato.store.runs import FINISHED, TRANSITIONS, NotAllowed, Run, State, UnknownRun
+from potato.store import Database
+from potato.store.training import runs
+from potato.store.training.runs import FINISHED, TRANSITIONS, NotAllowed, Run, State, UnknownRun
 
 AT = "2026-11-29T14:15:00.000Z"
 

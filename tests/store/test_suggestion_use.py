@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from makers import SENTIMENT, TOPICS, small
-from potato.store.suggestion_use import Use, use_of
+from potato.store.training.suggestion_use import Use, use_of
 
 
 def test_answers_are_counted_by_what_was_shown_and_what_was_hidden(tmp_path: Path) -> None:

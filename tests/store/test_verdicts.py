@@ -12,10 +12,11 @@ from sqlalchemy import insert
 import training_scenes as scenes
 from makers import NOW, Small, later, small
 from potato.errors import PotatoError
-from potato.store import predictions, tables, users, verdicts
+from potato.store import tables, users
 from potato.store.clock import to_text
-from potato.store.predictions import Stored
-from potato.store.verdicts import Judgement, Order, Reviewed
+from potato.store.training import predictions, verdicts
+from potato.store.training.predictions import Stored
+from potato.store.training.verdicts import Judgement, Order, Reviewed
 
 SURE = {1: 0.9, 2: 0.55, 3: None, 4: 0.7, 5: 0.6, 6: 0.51}
 """Item → how sure the model is. It says positive of all."""
@@ -225,7 +226,7 @@ def test_nothing_is_judged_that_is_no_longer_shown(project: Small) -> None:
 
 
 def test_a_review_is_no_annotators_use_of_a_suggestion(project: Small) -> None:
-    from potato.store.suggestion_use import use_of
+    from potato.store.training.suggestion_use import use_of
 
     give(project, 2, "accept")
     assert project.read(use_of, RUN, project.project.schemes) == {}

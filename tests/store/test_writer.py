@@ -11,8 +11,8 @@ import pytest
 
 from makers import make_project, small
 from potato.store import Database, Writer, facts
-from potato.store import database as store_database
-from potato.store.unreachable import StoreBusy
+from potato.store.databases import database as store_database
+from potato.store.databases.unreachable import StoreBusy
 from small_disk import small_disk
 
 

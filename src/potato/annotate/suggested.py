@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from potato.project import Project
-from potato.store import Connection, predictions
+from potato.store import Connection
 from potato.store.items import ItemRow
-from potato.store.predictions import Suggestion
+from potato.store.training import predictions
+from potato.store.training.predictions import Suggestion
 from potato.training.splits import is_hidden
 
 Suggestions = dict[str, Suggestion]

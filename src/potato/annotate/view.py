@@ -10,8 +10,8 @@ from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.schemes.asked import asked
 from potato.store.assignments import Met
 from potato.store.items import ItemRow
-from potato.store.predictions import Suggestion
 from potato.store.steps import Step
+from potato.store.training.predictions import Suggestion
 from potato.web.media import Medium
 
 

@@ -18,9 +18,9 @@ from potato.errors import PotatoError
 from potato.project import Project
 from potato.project.changing import set_database_url
 from potato.project.loading import load_or_raise
-from potato.store import snapshot, transfer
-from potato.store.postgresql import is_postgresql
-from potato.store.unreachable import StoreUnsuitable
+from potato.store.databases import snapshot, transfer
+from potato.store.databases.postgresql import is_postgresql
+from potato.store.databases.unreachable import StoreUnsuitable
 
 SQLITE = "sqlite"
 """In place of a database's address: the store is a file."""

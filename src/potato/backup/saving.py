@@ -16,8 +16,8 @@ from typing import IO
 from potato import __version__
 from potato.backup.layout import FILES, FORMAT, MANIFEST, PROJECT_FILE, RUNS, STORE, Member
 from potato.project import Project
-from potato.store import snapshot
 from potato.store.clock import to_text, utc_now
+from potato.store.databases import snapshot
 
 
 @dataclass(frozen=True)

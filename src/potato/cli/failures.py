@@ -44,7 +44,7 @@ def named(error: Exception) -> PotatoError:
         return error
     if isinstance(error, OSError) and error.errno is not None:
         return NotPermitted(error)
-    from potato.store.refused import refusal
+    from potato.store.databases.refused import refusal
 
     return refusal(error) or Unexpected(error)
 

@@ -62,7 +62,7 @@ def register(app: typer.Typer) -> None:
 def serve(project: Project, host: str, port: int, address: str = "") -> None:
     """Load what is new in the data files, then serve until a signal. Raises before it listens when it cannot."""
     from potato.store import Database
-    from potato.store.lock import ServerLock
+    from potato.store.databases.lock import ServerLock
     from potato.tasks import TaskRunner
 
     _listening(host, port).close()  # said before a long load, not after it
@@ -185,8 +185,8 @@ def _address(given: str) -> str:
 def _own_address(project: Project, bound: socket.socket) -> str:
     """Where other servers on the same database reach this one; nothing where there can be none."""
     from potato.servers.address import address_of
+    from potato.store.databases.postgresql import is_postgresql
     from potato.store.election import server_of
-    from potato.store.postgresql import is_postgresql
 
     if not is_postgresql(project.database_url):
         return ""

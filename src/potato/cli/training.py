@@ -79,7 +79,7 @@ def webhooks(
 ) -> None:
     """List the project's webhooks with what they were told last, or try one. Exit code 1: it did not take the test."""
     from potato.cli.stores import opened
-    from potato.store import deliveries
+    from potato.store.training import deliveries
     from potato.training.webhooks.hooks import hook_of, hooks_of
     from potato.training.webhooks.trying import try_now
 

@@ -9,8 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection, predictions
-from potato.store.predictions import Suggestion
+from potato.store import Connection
+from potato.store.training import predictions
+from potato.store.training.predictions import Suggestion
 from potato.training.splits import is_hidden
 
 

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from potato import __version__
 from potato.store.clock import from_text
 from potato.store.figures import Figures
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 
 
 class Scraped:

@@ -9,7 +9,7 @@ from potato.annotate.view import Ask, asks_for
 from potato.project import Project
 from potato.schemes import Answer, Scheme, keys
 from potato.store.items import ItemRow
-from potato.store.predictions import Suggestion
+from potato.store.training.predictions import Suggestion
 
 
 def ask_alone(

@@ -9,10 +9,11 @@ from typing import Any
 from potato.annotate.view import Ask
 from potato.project import Project
 from potato.review.asking import ask_alone
-from potato.store import Connection, items, predictions, runs, verdicts
+from potato.store import Connection, items
 from potato.store.items import ItemRow
-from potato.store.predictions import Suggestion
-from potato.store.verdicts import Kept
+from potato.store.training import predictions, runs, verdicts
+from potato.store.training.predictions import Suggestion
+from potato.store.training.verdicts import Kept
 from potato.training.results.decisions import Decision, can_be_taken
 from potato.training.web.use import precision
 from potato.web.media import Medium, medium_of, policy

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, ExitStack
 
 from potato.errors import PotatoError
 from potato.servers.orphans import Orphans
+from potato.store.databases.unreachable import StoreUnreachable
 from potato.store.election import Candidate, Standing
-from potato.store.unreachable import StoreUnreachable
 from potato.training.runs.pulse import Pulse
 from potato.web.site import Site
 

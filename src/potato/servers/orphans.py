@@ -10,7 +10,8 @@ import logging
 from pathlib import Path
 
 from potato.project import Project
-from potato.store import Database, runs
+from potato.store import Database
+from potato.store.training import runs
 from potato.training.worker import launch
 from potato.training.worker.launch import Launched
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from potato.project import Project
-from potato.store import Connection, predictions, runs
+from potato.store import Connection
 from potato.store.election import Fence
+from potato.store.training import predictions, runs
 from potato.tasks import TaskRunner
 from potato.training.webhooks.announcer import Announcer
 from potato.web.site import Site

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from potato.store.database import Database
-from potato.store.writer import Writer
+from potato.store.databases.database import Database
+from potato.store.databases.writer import Writer
 
 __all__ = ["Connection", "Database", "Writer"]

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, Text, bindparam, cast, delete, exists, func, 
 
 from potato.schemes import Answer
 from potato.store.clock import to_text
+from potato.store.databases.upsert import upsert
 from potato.store.items import visible
 from potato.store.settling import State
 from potato.store.tables import adjudications, assignments, items, users
 from potato.store.tables import annotations as answers_
-from potato.store.upsert import upsert
 
 STREAMED = {"yield_per": 2_000}
 

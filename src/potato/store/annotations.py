@@ -16,13 +16,13 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, insert, sele
 from potato.errors import PotatoError
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store.clock import to_text
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
+from potato.store.databases.together import together
+from potato.store.databases.upsert import upsert
 from potato.store.rules import Rules
 from potato.store.settling import Key, Standing, Standings, State, settle, standings
 from potato.store.tables import annotation_history, assignments, items
 from potato.store.tables import annotations as answers_
-from potato.store.together import together
-from potato.store.upsert import upsert
 
 STREAMED = {"yield_per": 2000}
 

@@ -15,16 +15,16 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, and_, bindparam, exists, func, literal, select, tuple_, update
 
-from potato.store import rankings
 from potato.store.clock import to_text
+from potato.store.databases.prepared import Prepared
+from potato.store.databases.upsert import upsert
 from potato.store.facts import counted, tally
 from potato.store.items import VISIBLE, visible
-from potato.store.prepared import Prepared
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, Standing, State, settle
 from potato.store.tables import assignments, cursors, returned, users, wanted
 from potato.store.tables import rankings as ranking
-from potato.store.upsert import upsert
+from potato.store.training import rankings
 
 SWEPT_AT_ONCE = 50
 PROBES, WINDOW = 4, 200

@@ -19,9 +19,10 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import make_url
 
 from potato.errors import PotatoError
-from potato.store import facts, postgresql
+from potato.store import facts
 from potato.store.clock import Clock, to_text, utc_now
-from potato.store.dedicated import Dedicated
+from potato.store.databases import postgresql
+from potato.store.databases.dedicated import Dedicated
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
+from potato.store.databases.upsert import upsert
 from potato.store.tables import facts, tallies
-from potato.store.upsert import upsert
 
 _GET = Prepared(select(facts.c.value).where(facts.c.name == bindparam("wanted")))
 _UPDATE = update(facts).where(facts.c.name == bindparam("wanted"))

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from potato.store import agents, deliveries, facts
+from potato.store import facts
 from potato.store.items import VISIBLE
-from potato.store.runs import FINISHED, Run, State, latest
 from potato.store.settling import ITEMS_DONE
 from potato.store.tables import annotation_history, live_runs, runs, users
+from potato.store.training import agents, deliveries
+from potato.store.training.runs import FINISHED, Run, State, latest
 
 
 @dataclass(frozen=True)

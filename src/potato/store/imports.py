@@ -21,12 +21,12 @@ from potato.store.adjudications import Adjudicated
 from potato.store.annotations import Entry, record
 from potato.store.assignments import flag
 from potato.store.clock import to_text
-from potato.store.database import Database
+from potato.store.databases.database import Database
+from potato.store.databases.upsert import upsert
 from potato.store.rules import Rules
 from potato.store.settling import Key, Standing, State, settle
 from potato.store.tables import annotation_history, assignments, import_rows, imports
 from potato.store.tables import annotations as answers_
-from potato.store.upsert import upsert
 
 PIECE = 2_000
 SKIP = ""

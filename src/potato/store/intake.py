@@ -15,12 +15,12 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, delete, func, insert, literal, select
 
 from potato.store import facts
-from potato.store.bulk import insert_all
 from potato.store.clock import to_text
-from potato.store.database import Database
+from potato.store.databases.bulk import insert_all
+from potato.store.databases.database import Database
+from potato.store.databases.upsert import upsert
 from potato.store.items import MEDIA_HOSTS, VISIBLE
 from potato.store.tables import items, sources, text_groups, wanted
-from potato.store.upsert import upsert
 
 PIECE = 2_000
 """Rows taken in at once; a transaction while annotators may be waiting."""

@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import Connection, ScalarSelect, bindparam, select
 
 from potato.errors import PotatoError
+from potato.store.databases.prepared import Prepared
 from potato.store.facts import tally
-from potato.store.prepared import Prepared
 from potato.store.tables import items, tallies
 
 VISIBLE = "items_visible"

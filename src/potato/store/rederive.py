@@ -16,7 +16,7 @@ from potato.schemes import Answer, Scheme
 from potato.store import facts
 from potato.store.annotations import Entry, record
 from potato.store.clock import to_text
-from potato.store.database import Database
+from potato.store.databases.database import Database
 from potato.store.items import visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, TAKES, State

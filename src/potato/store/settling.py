@@ -14,11 +14,11 @@ from enum import Enum
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from potato.store import facts
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
+from potato.store.databases.together import together
+from potato.store.databases.upsert import upsert
 from potato.store.rules import Rules
 from potato.store.tables import assignments, returned, users, wanted
-from potato.store.together import together
-from potato.store.upsert import upsert
 
 ITEMS_DONE = "items_done"
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from potato.schemes import Answer
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
 from potato.store.tables import annotation_history as history
 
 UNDO = "undo"

@@ -29,9 +29,10 @@ from schemathesis.specs.openapi.checks import (
 import training_scenes as scenes
 from lab import wait_for
 from potato.app import create_app
-from potato.store import Database, Writer, agents
+from potato.store import Database, Writer
 from potato.store.clock import to_text
-from potato.store.runs import State
+from potato.store.training import agents
+from potato.store.training.runs import State
 from potato.tasks import TaskRunner
 from potato.training.agents.claim import Claim
 from potato.training.agents.desk import AgentId, Assignment

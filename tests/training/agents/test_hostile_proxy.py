@@ -15,7 +15,8 @@ from agent_scene import RunningAgent, Served, agent, agent_lab, served, token_fo
 from hostile_proxy import HostileProxy, Seeded, hostile_proxy
 from keepers import left_of
 from lab import Lab, use_fakes
-from potato.store import predictions, tables
+from potato.store import tables
+from potato.store.training import predictions
 from potato.training.contract.events import read_lines
 from potato.training.contract.predictions import read_predictions
 from potato.training.runs.folder import RunFolder

@@ -20,7 +20,7 @@ from hostile_proxy import Seeded
 from house import BRIEF, LIMIT, SILENCE_S, House
 from keepers import keepers_of, left_of
 from lab import wait_for
-from potato.store import predictions
+from potato.store.training import predictions
 from potato.training.runs.folder import RunFolder
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import hub_standin
 from lab import Lab, finished
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.runs.request import RunRequest
 
 ODD = ["it's", "a:b", "x, y", 'say "hi"', "<cat>", "A/B", "/etc", "اسم", "*_`|~", "a" * 120]

@@ -17,9 +17,9 @@ from hub_standin import TOKEN, Hub, Repository
 from lab import Lab, wait_for
 from potato.app import create_app
 from potato.errors import PotatoError
-from potato.store import publications
-from potato.store.publications import Stage
-from potato.store.runs import State
+from potato.store.training import publications
+from potato.store.training.publications import Stage
+from potato.store.training.runs import State
 from potato.training.publishing.push import plan, publish
 from potato.training.runs.pushes import INTERRUPTED
 

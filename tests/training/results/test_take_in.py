@@ -16,8 +16,9 @@ from lab import SENTIMENT, Lab
 from potato.app import create_app
 from potato.errors import PotatoError
 from potato.project.training import Splits
-from potato.store import predictions, runs, tables
-from potato.store.runs import Run, State
+from potato.store import tables
+from potato.store.training import predictions, runs
+from potato.store.training.runs import Run, State
 from potato.tasks import TaskRunner
 from potato.training.bundle.task import build
 from potato.training.contract.predictions import Prediction

@@ -10,8 +10,8 @@ import pytest
 
 from lab import Lab
 from potato.errors import PotatoError
-from potato.store import predictions, runs
-from potato.store.runs import Run, State
+from potato.store.training import predictions, runs
+from potato.store.training.runs import Run, State
 from potato.training.bundle.build import build
 from potato.training.bundle.enough import NotEnoughLabels
 from potato.training.contract.bundle import Bundle

@@ -8,7 +8,7 @@ import pytest
 
 import training_scenes as scenes
 from potato.project.training import AutoRetrain
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.retraining.decision import Situation, trigger, waits
 
 SETTINGS = AutoRetrain(enabled=True, schemas=["sentiment"], update_frequency=25, min_interval_s=600)

@@ -24,7 +24,8 @@ from sqlalchemy import func, select
 from lab import Lab, wait_for
 from ports import free_port
 from potato.items.exporting import export_file
-from potato.store import predictions, tables, verdicts
+from potato.store import tables
+from potato.store.training import predictions, verdicts
 
 pytestmark = [pytest.mark.computes, pytest.mark.timeout(1200)]
 

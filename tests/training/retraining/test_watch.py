@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from lab import FAST, Lab, finished, use_fakes
-from potato.store import Writer, retraining, tables
-from potato.store import runs as rows
+from potato.store import Writer, tables
 from potato.store.annotations import Save, save
 from potato.store.rules import Rules
-from potato.store.runs import State
+from potato.store.training import retraining
+from potato.store.training import runs as rows
+from potato.store.training.runs import State
 from potato.store.users import ensure
 from potato.tasks import TaskRunner
 from potato.training.retraining.decision import look, waits

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lab import Lab, finished, use_fakes
-from potato.store import held_out, predictions, runs
-from potato.store.held_out import Which
-from potato.store.runs import Run, State
+from potato.store.training import held_out, predictions, runs
+from potato.store.training.held_out import Which
+from potato.store.training.runs import Run, State
 from potato.training.contract.bundle import Bundle
 from potato.training.results.curves import NEVER_SHOWN, SHARES
 from potato.training.runs.curve import NoCurve

@@ -10,9 +10,9 @@ import pytest
 
 from lab import Lab
 from potato.store import Writer
-from potato.store import runs as rows
 from potato.store.clock import utc_now
-from potato.store.runs import Run, State
+from potato.store.training import runs as rows
+from potato.store.training.runs import Run, State
 from potato.training.contract.events import Event, encode
 from potato.training.runs import journal as module
 from potato.training.runs.folder import RunFolder

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from lab import Lab, Server, wait_for
-from potato.store import predictions, tables
-from potato.store.runs import GOING, Run, State
+from potato.store import tables
+from potato.store.training import predictions
+from potato.store.training.runs import GOING, Run, State
 from potato.training.runs.folder import RunFolder
 from potato.training.worker import launch
 

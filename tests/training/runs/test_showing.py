@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from lab import Lab, finished, wait_for
-from potato.store import predictions, retraining, tables
-from potato.store.runs import Run, State
+from potato.store import tables
+from potato.store.training import predictions, retraining
+from potato.store.training.runs import Run, State
 from potato.training.runs.model import as_json
 from potato.training.runs.request import RunRequest
 from potato.training.runs.showing import NothingToShow

@@ -12,8 +12,9 @@ import pytest
 
 from lab import FAST, SENTIMENT, Lab, finished, wait_for
 from potato.errors import PotatoError
-from potato.store import predictions, tables
-from potato.store.runs import Run, State, UnknownRun
+from potato.store import tables
+from potato.store.training import predictions
+from potato.store.training.runs import Run, State, UnknownRun
 from potato.training.backends import UnknownBackend
 from potato.training.bundle.enough import NotEnoughLabels
 from potato.training.contract.events import read_lines

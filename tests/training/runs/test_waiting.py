@@ -10,8 +10,9 @@ import pytest
 
 from agent_scene import agent_lab
 from lab import Lab
-from potato.store import Writer, runs
-from potato.store.runs import State
+from potato.store import Writer
+from potato.store.training import runs
+from potato.store.training.runs import State
 from potato.training.agents.desk import Desk
 from potato.training.runs.notifier import Notifier
 from potato.training.runs.records import Records

@@ -12,7 +12,7 @@ import pytest
 from conftest import minilm_folder
 from lab import wait_for
 from machines import PYTHON
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.backends import open_backend
 from raters import majority
 from slurm_cluster import Cluster

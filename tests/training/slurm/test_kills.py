@@ -16,7 +16,7 @@ import pytest
 
 from agent_scene import API
 from lab import wait_for
-from potato.store import predictions
+from potato.store.training import predictions
 from potato.training.runs.folder import RunFolder
 from slurm_house import BRIEF, CLUSTER, HELD, LIMIT, SLOW, SlurmHouse
 from slurm_house import house as open_house

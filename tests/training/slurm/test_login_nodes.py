@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab import wait_for
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.worker import processes
 from slurm_cluster import Cluster
 from slurm_house import CLUSTER, LIMIT, another, backend, behind, login_node

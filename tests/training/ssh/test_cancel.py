@@ -10,7 +10,7 @@ import pytest
 
 import relay
 from lab import use_fakes, wait_for
-from potato.store.runs import State
+from potato.store.training.runs import State
 from ssh_scene import QUICK, Scene, jobs_there, scene, settings, ssh_lab
 from sshd import ALIAS, Client, Host
 

@@ -9,7 +9,7 @@ import pytest
 
 from lab import use_fakes, wait_for
 from machines import Machine
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.runs.copies import CopyIsGoing, NothingToCopy
 from ssh_scene import IMPATIENT, Scene, arrives, broken_off, jobs_there, scene, settings, slowly, ssh_lab
 from sshd import ALIAS, Host

@@ -16,7 +16,7 @@ import pytest
 import relay
 from lab import Lab, Server, use_fakes, wait_for
 from machines import Machine
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from ssh_scene import QUICK, REMOTE_DIR, Scene, error, jobs_there, scene, settings, ssh_lab
 from sshd import ALIAS, Client, Host
 

@@ -15,7 +15,7 @@ import hostile_host
 from lab import use_fakes
 from machines import PYTHON, lay
 from potato.app import create_app
-from potato.store.runs import State
+from potato.store.training.runs import State
 from ssh_scene import Scene, scene, settings, ssh_lab
 from sshd import ALIAS, Host
 

@@ -15,7 +15,7 @@ import sshd
 from lab import use_fakes, wait_for
 from machines import lay
 from nvidia_smi import NO_DRIVER, Gpu
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.ssh.timing import SshTiming
 from ssh_scene import Scene, error, scene, settings, ssh_lab
 from sshd import ALIAS, Host

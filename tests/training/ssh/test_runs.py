@@ -12,7 +12,7 @@ import pytest
 
 from conftest import minilm_folder
 from lab import Lab, use_fakes
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from raters import majority
 from ssh_scene import REMOTE_DIR, Scene, in_tmp, jobs_there, scene, settings, ssh_lab
 from sshd import ALIAS, Client, Host

@@ -11,13 +11,14 @@ from sqlalchemy import insert, select
 
 from lab import FAST, Lab, finished
 from potato.errors import PotatoError
-from potato.store import predictions, tables
-from potato.store import runs as rows
+from potato.store import tables
 from potato.store.clock import to_text, utc_now
-from potato.store.model_answers import said_by
-from potato.store.predictions import Stored
-from potato.store.retraining import last_run
-from potato.store.runs import Run, State
+from potato.store.training import predictions
+from potato.store.training import runs as rows
+from potato.store.training.model_answers import said_by
+from potato.store.training.predictions import Stored
+from potato.store.training.retraining import last_run
+from potato.store.training.runs import Run, State
 from potato.training.results.decisions import can_be_taken, decisions
 from potato.training.runs.request import RunRequest
 from potato.training.splits import split_of

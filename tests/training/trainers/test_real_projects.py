@@ -17,7 +17,7 @@ import site_scenes as scenes
 from conftest import sample
 from lab import FAST, Lab, finished
 from potato.app import create_app
-from potato.store.runs import Run
+from potato.store.training.runs import Run
 from potato.training.runs.request import RunRequest
 
 pytestmark = [pytest.mark.usefixtures("fine_tuning"), pytest.mark.computes, pytest.mark.timeout(900)]

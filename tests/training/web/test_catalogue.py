@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 import training_scenes as scenes
 from potato.store import Database
-from potato.store.runs import State
+from potato.store.training.runs import State
 from potato.training.trainers import registry
 from potato.training.web import listings
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 import training_scenes as scenes
 from potato.project import Project
 from potato.store import Database
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.runs.folder import RunFolder
 from potato.training.web import pieces
 from potato.training.web.files import size_text

@@ -15,9 +15,9 @@ import judged_scenes as scenes
 import training_scenes
 from lab import Lab
 from potato.app import create_app
-from potato.store import held_out, runs
-from potato.store.held_out import Which
-from potato.store.runs import Run, State
+from potato.store.training import held_out, runs
+from potato.store.training.held_out import Which
+from potato.store.training.runs import Run, State
 from potato.tasks import TaskRunner
 from potato.training.runs.folder import RunFolder
 from potato.training.web.curve import gain_sentence

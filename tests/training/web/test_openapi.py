@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 import training_scenes as scenes
 from potato.project import Project
 from potato.store import Database
-from potato.store.runs import State
+from potato.store.training.runs import State
 
 API = "/admin/training/api"
 

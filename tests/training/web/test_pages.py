@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 import training_scenes as scenes
 from potato.project import Project
 from potato.store import Database
-from potato.store.runs import Run, State
-from potato.store.suggestion_use import Use
+from potato.store.training.runs import Run, State
+from potato.store.training.suggestion_use import Use
 
 MINUS = "\u2212"
 EVIL = "<img src=x onerror=alert(1)> a<b && c </script>"

@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 
 import training_scenes as scenes
 from potato.project import Project
-from potato.store import Database, facts, retraining, runs
+from potato.store import Database, facts
 from potato.store.clock import to_text
-from potato.store.retraining import Decision
+from potato.store.training import retraining, runs
+from potato.store.training.retraining import Decision
 
 API = "/admin/training/api"
 AUTO = {"enabled": True, "schemas": ["sentiment"], "update_frequency": 7, "min_interval_s": 600}

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 import training_scenes as scenes
 from potato.project import Project
 from potato.store import Database
-from potato.store import runs as stored
-from potato.store.runs import State
+from potato.store.training import runs as stored
+from potato.store.training.runs import State
 from potato.training.contract.events import EventWriter
 from potato.training.runs.folder import RunFolder
 from potato.training.web.answers import Json

@@ -14,8 +14,8 @@ import training_scenes as scenes
 from loops import run
 from potato.project import Project
 from potato.store import Database
-from potato.store import runs as stored
-from potato.store.runs import Run, State
+from potato.store.training import runs as stored
+from potato.store.training.runs import Run, State
 from potato.training.contract.events import EventWriter
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.notifier import Notifier

@@ -20,10 +20,10 @@ from lab import FAST, Lab, Server, finished, use_fakes, wait_for
 from potato.app import create_app
 from potato.project.loading import load
 from potato.project.webhooks import EVENTS, MEANINGS
-from potato.store import deliveries
-from potato.store import runs as rows
-from potato.store.deliveries import MAX_KEPT, MAX_WAITING, TOO_MANY, Stage
-from potato.store.runs import State
+from potato.store.training import deliveries
+from potato.store.training import runs as rows
+from potato.store.training.deliveries import MAX_KEPT, MAX_WAITING, TOO_MANY, Stage
+from potato.store.training.runs import State
 from potato.training.runs.request import RunRequest
 from potato.training.webhooks.announcer import Announcer
 from potato.training.webhooks.hooks import Hook, hooks_of

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from potato.store.postgresql import sort_by_code_points
+from potato.store.databases.postgresql import sort_by_code_points
 from potato.store.tables import metadata
 
 with context.config.attributes["engine"].connect().execution_options(potato_write=True) as connection:

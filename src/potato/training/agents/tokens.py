@@ -7,8 +7,9 @@ import secrets
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.project.backends import AgentBackend
-from potato.store import Database, agents
+from potato.store import Database
 from potato.store.clock import Clock, to_text, utc_now
+from potato.store.training import agents
 
 
 class NotAnAgentBackend(PotatoError):

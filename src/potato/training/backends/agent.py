@@ -9,8 +9,9 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.project.backends import AgentBackend as Settings
-from potato.store import Database, agents
+from potato.store import Database
 from potato.store.clock import Clock, from_text, utc_now
+from potato.store.training import agents
 from potato.training.agents.claim import Claim, read_claim
 from potato.training.agents.desk import AgentId, Assignment, Desk
 from potato.training.agents.intake import Intake, begin_attempt

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 
 from potato.project import Project
 from potato.schemes import Answer
-from potato.store import Connection, Database, corpus
-from potato.store.corpus import CorpusItem
+from potato.store import Connection, Database
+from potato.store.training import corpus
+from potato.store.training.corpus import CorpusItem
 from potato.training.bundle.beside import written
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import Gathered, gather

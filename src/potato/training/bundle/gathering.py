@@ -10,8 +10,9 @@ from typing import Any
 from potato.agreement.resolution import resolve
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Kind, Scheme
-from potato.store import Connection, adjudications, corpus
-from potato.store.corpus import LabelRow
+from potato.store import Connection, adjudications
+from potato.store.training import corpus
+from potato.store.training.corpus import LabelRow
 
 
 @dataclass(frozen=True)

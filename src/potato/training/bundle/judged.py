@@ -8,9 +8,10 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.schemes import Scheme
-from potato.store import Connection, corpus, predictions
-from potato.store.model_answers import said_by, verdicts_on
-from potato.store.predictions import Stored, answer_key
+from potato.store import Connection
+from potato.store.training import corpus, predictions
+from potato.store.training.model_answers import said_by, verdicts_on
+from potato.store.training.predictions import Stored, answer_key
 from potato.training.bundle.gathering import gather
 from potato.training.splits import split_of
 from potato.training.trainers.base import TrainerInfo

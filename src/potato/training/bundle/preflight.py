@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
-from potato.store import Connection, corpus
+from potato.store import Connection
+from potato.store.training import corpus
 from potato.training.bundle import judged
 from potato.training.bundle.enough import require_enough
 from potato.training.bundle.gathering import gather

@@ -8,8 +8,9 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Database, predictions
-from potato.store.pieces import in_pieces
+from potato.store import Database
+from potato.store.databases.pieces import in_pieces
+from potato.store.training import predictions
 from potato.training.bundle.build import build as build_bundle
 from potato.training.bundle.share import take_share
 from potato.training.trainers import registry

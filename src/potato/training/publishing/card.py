@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from potato import __version__
 from potato.project import Project
 from potato.schemes import Scheme
-from potato.store.runs import Run
+from potato.store.training.runs import Run
 from potato.training.publishing.loading import Way, way_of
 from potato.training.publishing.markdown import label, plain, table
 

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from potato.project import Project
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.backends.homecoming import COPY_NOTE
 from potato.training.contract.files import slug
 from potato.training.publishing.errors import CannotPublish, ModelElsewhere, SchemeNeeded

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from potato.project import Project
-from potato.store import Database, publications
-from potato.store import runs as rows
+from potato.store import Database
 from potato.store.clock import Clock, to_text, utc_now
-from potato.store.publications import Publication
-from potato.store.runs import Run
+from potato.store.training import publications
+from potato.store.training import runs as rows
+from potato.store.training.publications import Publication
+from potato.store.training.runs import Run
 from potato.training.publishing import hub
 from potato.training.publishing.card import Subject, card
 from potato.training.publishing.errors import CannotPublish

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from potato.agreement.chrf import alike
 from potato.schemes import Answer, Kind, Scheme
 from potato.store import Database, items
-from potato.store import held_out as rows
-from potato.store.held_out import HeldOut
-from potato.store.pieces import in_pieces
+from potato.store.databases.pieces import in_pieces
+from potato.store.training import held_out as rows
+from potato.store.training.held_out import HeldOut
 from potato.training.contract.bundle import Bundle, BundleItem
 from potato.training.results.held_out import Said
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Connection, Database, held_out
-from potato.store import runs as rows
-from potato.store.held_out import Pair
-from potato.store.runs import Run
+from potato.store import Connection, Database
+from potato.store.training import held_out
+from potato.store.training import runs as rows
+from potato.store.training.held_out import Pair
+from potato.store.training.runs import Run
 from potato.training.results.paired import Paired, can_pair, paired
 
 DIFFERING_SHOWN = 50

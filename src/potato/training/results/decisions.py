@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from potato.store.runs import Run
+from potato.store.training.runs import Run
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from enum import Enum
 from typing import Any
 
 from potato.project.training import ModelTraining
-from potato.store import Connection, predictions
-from potato.store.predictions import Stored, Target
+from potato.store import Connection
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored, Target
 from potato.training.contract.predictions import Prediction
 from potato.training.splits import is_hidden, split_of
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from potato.project import Project
-from potato.store import Database, rankings
-from potato.store.pieces import PIECE, in_pieces
+from potato.store import Database
+from potato.store.databases.pieces import PIECE, in_pieces
+from potato.store.training import rankings
 
 
 def rank(database: Database, run_id: str) -> None:

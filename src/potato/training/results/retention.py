@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Sequence
 
 from potato.project import Project
-from potato.store import Connection, Database, held_out, predictions
-from potato.store import runs as rows
-from potato.store.pieces import PIECE
-from potato.store.runs import FINISHED, Run, State
+from potato.store import Connection, Database
+from potato.store.databases.pieces import PIECE
+from potato.store.training import held_out, predictions
+from potato.store.training import runs as rows
+from potato.store.training.runs import FINISHED, Run, State
 from potato.training.results import metric_curves
 from potato.training.results.take_in import remove_all
 

@@ -10,9 +10,10 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.schemes import InvalidAnswer
-from potato.store import Connection, Database, items, predictions
-from potato.store.pieces import PIECE, in_pieces
-from potato.store.predictions import Target
+from potato.store import Connection, Database, items
+from potato.store.databases.pieces import PIECE, in_pieces
+from potato.store.training import predictions
+from potato.store.training.predictions import Target
 from potato.training.contract.files import sha256_file
 from potato.training.contract.predictions import Prediction, PredictionsError, read_predictions
 from potato.training.results.gates import Gates

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection, Database, predictions
-from potato.store.pieces import PIECE
-from potato.store.predictions import Stored
+from potato.store import Connection, Database
+from potato.store.databases.pieces import PIECE
+from potato.store.training import predictions
+from potato.store.training.predictions import Stored
 from potato.training.contract.bundle import Bundle
 from potato.training.results import answers, curves, held_out, ranking, retention
 from potato.training.results.take_in import TakeIn, Taken

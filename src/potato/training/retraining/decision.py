@@ -9,10 +9,11 @@ from datetime import datetime
 
 from potato.project import Project
 from potato.project.training import AutoRetrain
-from potato.store import Connection, corpus, facts, retraining
-from potato.store import runs as rows
+from potato.store import Connection, facts
 from potato.store.clock import from_text
-from potato.store.runs import GOING, Run, State
+from potato.store.training import corpus, retraining
+from potato.store.training import runs as rows
+from potato.store.training.runs import GOING, Run, State
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable
 
 from potato.errors import PotatoError
-from potato.store import Connection, facts, retraining
+from potato.store import Connection, facts
 from potato.store.clock import to_text
-from potato.store.retraining import Decision
-from potato.store.runs import Run
+from potato.store.training import retraining
+from potato.store.training.retraining import Decision
+from potato.store.training.runs import Run
 from potato.training.retraining.decision import Situation, look, trigger, waits
 from potato.training.runs.ends import LEAVING
 from potato.training.runs.pulse import Pulse

@@ -12,7 +12,7 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store.runs import Run, State
+from potato.store.training.runs import Run, State
 from potato.training.backends import Backend
 from potato.training.runs.ends import LEAVING
 from potato.training.runs.folder import RunFolder

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.store import Connection
-from potato.store import runs as rows
-from potato.store.runs import Run, State
+from potato.store.training import runs as rows
+from potato.store.training.runs import Run, State
 from potato.training.results.curves import SHARES
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.request import RunRequest, trainer_info

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from potato.errors import PotatoError
+from potato.store.databases.unreachable import StoreUnreachable
 from potato.store.election import OutOfOffice
-from potato.store.unreachable import StoreUnreachable
 from potato.tasks import TaskRefused
 from potato.training.backends import Ended
 from potato.training.contract.exits import Exit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from potato.project.training import ModelTraining
-from potato.store.runs import Run
+from potato.store.training.runs import Run
 from potato.training.backends import Job
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.records import Records

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from potato.store import Connection
-from potato.store import runs as rows
+from potato.store.training import runs as rows
 from potato.training.contract.events import MAX_LINE, Event
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.log import RunLog

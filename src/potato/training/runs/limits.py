@@ -6,7 +6,7 @@ import time
 
 from potato.project.training import ModelTraining
 from potato.store.clock import Clock, from_text
-from potato.store.runs import Run
+from potato.store.training.runs import Run
 from potato.training.backends import Execution
 from potato.training.runs import ends
 from potato.training.runs.folder import RunFolder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from potato.store.runs import FINISHED, GOING, TRANSITIONS, NotAllowed, Run, State, UnknownRun
+from potato.store.training.runs import FINISHED, GOING, TRANSITIONS, NotAllowed, Run, State, UnknownRun
 
 __all__ = ["FINISHED", "GOING", "TRANSITIONS", "NotAllowed", "Run", "State", "UnknownRun", "as_json", "live_prelabels"]
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Connection, Database, publications
+from potato.store import Connection, Database
 from potato.store.clock import Clock, to_text, utc_now
-from potato.store.publications import Publication
-from potato.store.runs import Run
+from potato.store.training import publications
+from potato.store.training.publications import Publication
+from potato.store.training.runs import Run
 from potato.tasks import TaskRunner
 from potato.training.publishing.push import Plan, load_run, plan, push
 from potato.training.runs.ends import LEAVING

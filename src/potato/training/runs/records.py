@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from potato.store import Connection, Database, facts
-from potato.store import runs as rows
 from potato.store.clock import Clock, to_text
 from potato.store.election import Writes, check
-from potato.store.runs import Run, State
+from potato.store.training import runs as rows
+from potato.store.training.runs import Run, State
 from potato.training.runs.notifier import Notifier
 from potato.training.webhooks.announcer import SILENT, Announcer
 

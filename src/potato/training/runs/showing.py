@@ -6,10 +6,11 @@ from typing import Any
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Connection, predictions, retraining
-from potato.store import runs as rows
-from potato.store.retraining import Decision
-from potato.store.runs import Run, State
+from potato.store import Connection
+from potato.store.training import predictions, retraining
+from potato.store.training import runs as rows
+from potato.store.training.retraining import Decision
+from potato.store.training.runs import Run, State
 from potato.training.results.gates import Gate
 
 

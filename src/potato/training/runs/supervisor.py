@@ -14,12 +14,13 @@ from typing import Any
 from potato.errors import PotatoError
 from potato.project import Project
 from potato.project.backends import AgentBackend as AgentSettings
-from potato.store import Connection, predictions
-from potato.store import runs as rows
+from potato.store import Connection
+from potato.store.databases.unreachable import StoreUnreachable
 from potato.store.election import OutOfOffice
-from potato.store.publications import Publication
-from potato.store.runs import FINISHED, GOING, Run, State
-from potato.store.unreachable import StoreUnreachable
+from potato.store.training import predictions
+from potato.store.training import runs as rows
+from potato.store.training.publications import Publication
+from potato.store.training.runs import FINISHED, GOING, Run, State
 from potato.tasks import TaskRunner
 from potato.training.agents.desk import Desk
 from potato.training.backends import Backend, BackendInfo, CheckReport, Job, describe, open_backend

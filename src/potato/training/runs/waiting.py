@@ -9,7 +9,7 @@ from potato.errors import PotatoError
 from potato.project import Project
 from potato.project.backends import AgentBackend
 from potato.store import facts
-from potato.store.runs import Run
+from potato.store.training.runs import Run
 from potato.training.agents.desk import Desk
 from potato.training.runs.records import Records
 

@@ -11,10 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-from potato.store import Connection, agents
-from potato.store import runs as stored
+from potato.store import Connection
 from potato.store.clock import to_text
-from potato.store.runs import GOING
+from potato.store.training import agents
+from potato.store.training import runs as stored
+from potato.store.training.runs import GOING
 from potato.training.agents import answers, bodies
 from potato.training.agents.answers import PREFIX as PREFIX
 from potato.training.agents.desk import AgentId, Assignment, Desk

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from potato.store import Connection
-from potato.store import runs as stored
+from potato.store.training import runs as stored
 from potato.training.results.curves import SHARES
 from potato.training.runs.model import Run, State
 from potato.training.web import figures, plots

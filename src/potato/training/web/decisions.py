@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from potato.store import Connection
-from potato.store.model_answers import count_above
-from potato.store.runs import Run
+from potato.store.training.model_answers import count_above
+from potato.store.training.runs import Run
 from potato.training.results.decisions import Decision, decisions
 
 

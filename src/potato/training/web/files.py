@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 
 from potato.errors import PotatoError
 from potato.store import Connection
-from potato.store import runs as stored
+from potato.store.training import runs as stored
 from potato.training.runs.folder import RunFolder
 from potato.training.web import pieces
 from potato.training.web.answers import RunId, errors

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from potato.store import Connection, held_out
-from potato.store import runs as stored
-from potato.store.held_out import Which
+from potato.store import Connection
+from potato.store.training import held_out
+from potato.store.training import runs as stored
+from potato.store.training.held_out import Which
 from potato.training.runs.request import UnknownScheme
 from potato.training.web import bodies
 from potato.training.web.answers import Json, RunId, errors

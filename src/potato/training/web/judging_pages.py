@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from potato.project import Project
-from potato.store import Connection, held_out
-from potato.store import runs as stored
-from potato.store.held_out import Which
-from potato.store.runs import Brief
+from potato.store import Connection
+from potato.store.training import held_out
+from potato.store.training import runs as stored
+from potato.store.training.held_out import Which
+from potato.store.training.runs import Brief
 from potato.training.runs.model import Run, State
 from potato.training.web import figures, judging
 from potato.training.web.answers import RunId

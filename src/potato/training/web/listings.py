@@ -7,8 +7,9 @@ from typing import Any
 
 from potato.project import Project
 from potato.schemes import Scheme
-from potato.store import Connection, predictions
+from potato.store import Connection
 from potato.store.annotations import labelled_items
+from potato.store.training import predictions
 from potato.training.bundle.media import reads_project
 from potato.training.trainers import registry
 from potato.training.trainers.base import Param, TrainerInfo

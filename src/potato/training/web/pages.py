@@ -10,8 +10,9 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from potato.store import Connection, predictions
-from potato.store import runs as stored
+from potato.store import Connection
+from potato.store.training import predictions
+from potato.store.training import runs as stored
 from potato.training.runs.showing import can_show
 from potato.training.web import curve, decisions, judging_pages, publishing, retraining, use, views, webhooks
 from potato.training.web.answers import RunId

@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.store import Connection, publications
-from potato.store import runs as stored
-from potato.store.runs import Run, State
+from potato.store import Connection
+from potato.store.training import publications
+from potato.store.training import runs as stored
+from potato.store.training.runs import Run, State
 from potato.training.publishing.model_files import model_files
 from potato.training.web.answers import Json, RunId, errors
 from potato.training.web.bodies import Body, Name, Request

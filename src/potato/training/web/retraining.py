@@ -10,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from potato.project import Project
-from potato.store import Connection, retraining
+from potato.store import Connection
+from potato.store.training import retraining
 from potato.training.retraining.decision import look, waits
 from potato.training.runs.model import as_json
 from potato.training.web import bodies, retraining_bodies

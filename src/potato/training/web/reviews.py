@@ -10,10 +10,11 @@ from starlette.responses import Response
 
 from potato.errors import PotatoError
 from potato.schemes import InvalidAnswer
-from potato.store import Connection, items, predictions, verdicts
-from potato.store import runs as stored
+from potato.store import Connection, items
+from potato.store.training import predictions, verdicts
+from potato.store.training import runs as stored
+from potato.store.training.verdicts import Judgement, Order
 from potato.store.users import check_name
-from potato.store.verdicts import Judgement, Order
 from potato.training.runs.request import UnknownScheme
 from potato.training.web import review_bodies, use
 from potato.training.web.answers import Json, RunId, errors

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from potato.store import Connection
-from potato.store import runs as stored
+from potato.store.training import runs as stored
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.model import as_json
 from potato.training.runs.request import RunRequest

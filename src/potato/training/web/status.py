@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from potato.store import Connection
-from potato.store import runs as stored
+from potato.store.training import runs as stored
 from potato.training.runs.model import GOING, as_json
 
 

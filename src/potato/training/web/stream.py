@@ -18,7 +18,7 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from potato.store import Connection
-from potato.store.runs import get_or_raise
+from potato.store.training.runs import get_or_raise
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.model import as_json
 from potato.training.web import journal, pieces

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection, verdicts
-from potato.store.runs import Run
-from potato.store.suggestion_use import Use, use_of
-from potato.store.verdicts import Reviewed
+from potato.store import Connection
+from potato.store.training import verdicts
+from potato.store.training.runs import Run
+from potato.store.training.suggestion_use import Use, use_of
+from potato.store.training.verdicts import Reviewed
 from potato.training.results.proportion import difference, wilson
 
 

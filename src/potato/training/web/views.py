@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from potato.project import Project
-from potato.store import Connection, agents
-from potato.store import runs as stored
+from potato.store import Connection
 from potato.store.clock import from_text
+from potato.store.training import agents
+from potato.store.training import runs as stored
 from potato.training.backends import BackendInfo, describe
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.model import GOING, Run, State, as_json

@@ -10,7 +10,8 @@ from starlette.responses import Response
 
 from potato.project import Project
 from potato.project.webhooks import EVENTS
-from potato.store import Connection, deliveries
+from potato.store import Connection
+from potato.store.training import deliveries
 from potato.training.web.answers import Json, errors
 from potato.training.web.bodies import Body
 from potato.training.web.service import supervisor_of

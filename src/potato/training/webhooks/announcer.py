@@ -9,9 +9,10 @@ from typing import Any
 
 from potato.project import Project
 from potato.project.webhooks import TEST
-from potato.store import Connection, deliveries
+from potato.store import Connection
 from potato.store.clock import Clock, to_text, utc_now
-from potato.store.runs import Run, State
+from potato.store.training import deliveries
+from potato.store.training.runs import Run, State
 from potato.training.webhooks.hooks import Hook, hooks_of
 
 _EVENTS = {

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from potato.project import Project
-from potato.store import Connection, Database, deliveries
+from potato.store import Connection, Database
 from potato.store.clock import Clock, from_text, to_text
-from potato.store.deliveries import Delivery
+from potato.store.databases.unreachable import StoreUnreachable
 from potato.store.election import OutOfOffice, Writes, check
-from potato.store.unreachable import StoreUnreachable
+from potato.store.training import deliveries
+from potato.store.training.deliveries import Delivery
 from potato.training.webhooks.hooks import Hook, hooks_of
 from potato.training.webhooks.sending import TIMEOUT_S, Outcome, send
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from potato import __version__
 from potato.errors import PotatoError
-from potato.store.deliveries import Delivery
+from potato.store.training.deliveries import Delivery
 from potato.training.webhooks.hooks import Hook
 from potato.training.webhooks.signing import HEADER, signature
 

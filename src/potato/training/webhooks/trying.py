@@ -7,7 +7,7 @@ import json
 from potato.project import Project
 from potato.project.webhooks import TEST
 from potato.store.clock import Clock, to_text, utc_now
-from potato.store.deliveries import Delivery, Stage
+from potato.store.training.deliveries import Delivery, Stage
 from potato.training.webhooks.announcer import new_id
 from potato.training.webhooks.hooks import Hook
 from potato.training.webhooks.sending import Outcome, send

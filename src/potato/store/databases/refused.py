@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from potato.errors import PotatoError
-from potato.store.unreachable import StoreBusy
+from potato.store.databases.unreachable import StoreBusy
 
 
 class StoreRefused(PotatoError):

@@ -16,14 +16,14 @@ from sqlalchemy import Connection, and_, bindparam, exists, func, insert, or_, s
 
 from potato.errors import PotatoError
 from potato.schemes import Answer
-from potato.store import predictions as said_
 from potato.store import users
 from potato.store.annotations import Save, save
 from potato.store.clock import to_text
-from potato.store.predictions import Suggestion
 from potato.store.rules import Rules
 from potato.store.tables import annotations as answers_
 from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
+from potato.store.training import predictions as said_
+from potato.store.training.predictions import Suggestion
 
 SOURCE = "review"
 """The `source` of answers that were given by a verdict."""

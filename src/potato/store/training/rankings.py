@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select
 
 from potato.store import facts
+from potato.store.databases.upsert import upsert
 from potato.store.tables import cursors, live_runs, predictions, rankings, wanted
-from potato.store.upsert import upsert
 
 EVERYBODY = 0
 """Whose cursor stands before everything that no annotator can be given any more. No user has this id."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, Text, cast, func, select
 
-from potato.store.predictions import Stored, answer_key
 from potato.store.tables import predictions, verdicts
+from potato.store.training.predictions import Stored, answer_key
 
 
 def said_by(connection: Connection, run_id: str, scheme: str) -> Iterator[Stored]:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from potato.store.database import Database
-from potato.store.refused import StoreFull, is_full
+from potato.store.databases.database import Database
+from potato.store.databases.refused import StoreFull, is_full
 
 T = TypeVar("T")
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 
 from potato.errors import PotatoError
-from potato.store import items, runs
+from potato.store import items
 from potato.store.annotations import count_by_scheme
-from potato.store.database import Database
-from potato.store.postgresql import is_postgresql
-from potato.store.runs import FINISHED
+from potato.store.databases.database import Database
+from potato.store.databases.postgresql import is_postgresql
+from potato.store.training import runs
+from potato.store.training.runs import FINISHED
 
 
 class DamagedStore(PotatoError):
@@ -49,7 +50,7 @@ def copy(url: str, target: Path) -> Contents:
     Raises `NoStore` where there is none yet.
     """
     if is_postgresql(url):
-        from potato.store.transfer import fetch
+        from potato.store.databases.transfer import fetch
 
         fetch(url, target)
     else:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from potato.errors import PotatoError
-from potato.store import publications
 from potato.store.clock import from_text, to_text
 from potato.store.tables import annotation_history, live_runs, runs
+from potato.store.training import publications
 
 
 class State(str, Enum):

@@ -6,7 +6,7 @@ import contextlib
 
 from sqlalchemy import Connection
 
-from potato.store import postgresql
+from potato.store.databases import postgresql
 
 
 def together(conn: Connection) -> contextlib.AbstractContextManager[None]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from potato.store import runs as runs_
-from potato.store.runs import Run
 from potato.store.tables import annotation_history, decisions
+from potato.store.training import runs as runs_
+from potato.store.training.runs import Run
 
 KEPT = 200
 """Decisions that are kept, the newest."""

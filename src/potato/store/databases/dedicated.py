@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, func, select
 
-from potato.store import postgresql
+from potato.store.databases import postgresql
 
 T = TypeVar("T")
 

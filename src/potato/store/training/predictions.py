@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from potato.errors import PotatoError
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
 from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
 
 HIDDEN = "hidden"

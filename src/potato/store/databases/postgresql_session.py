@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 from psycopg.types.string import StrDumperUnknown
 
-from potato.store.postgresql import INSTEAD, NUL
+from potato.store.databases.postgresql import INSTEAD, NUL
 
 _UNANSWERED = ("SAVEPOINT ", "RELEASE SAVEPOINT ")
 """How statements begin that do not fail, so that nobody has to wait for their answer."""

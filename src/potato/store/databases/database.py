@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
-from potato.store import lock, postgresql
-from potato.store.json_text import to_json
-from potato.store.refused import refusals_told
-from potato.store.unreachable import WAIT_S, StoreUnsuitable
+from potato.store.databases import lock, postgresql
+from potato.store.databases.json_text import to_json
+from potato.store.databases.refused import refusals_told
+from potato.store.databases.unreachable import WAIT_S, StoreUnsuitable
 
 
 class Database:
@@ -58,7 +58,7 @@ class Database:
         else:
             postgresql.check(self.engine)
         config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+        config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations"))
         config.attributes["engine"] = self.engine
         try:
             with self._told():

@@ -17,12 +17,12 @@ from sqlalchemy import Connection, Table, Text, cast, column, func, inspect, lit
 from sqlalchemy.sql.sqltypes import JSON, LargeBinary, String
 
 from potato.errors import PotatoError
-from potato.store import postgresql
-from potato.store.database import Database
-from potato.store.postgresql import INSTEAD, NUL
-from potato.store.snapshot import NoStore
+from potato.store.databases import postgresql
+from potato.store.databases.database import Database
+from potato.store.databases.postgresql import INSTEAD, NUL
+from potato.store.databases.snapshot import NoStore
+from potato.store.databases.unreachable import StoreUnsuitable
 from potato.store.tables import metadata
-from potato.store.unreachable import StoreUnsuitable
 
 _PIECE = 2000
 _VERSION = "alembic_version"

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.exc import IntegrityError
 
-from potato.store import postgresql
+from potato.store.databases import postgresql
 
 
 def insert_all(conn: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> bool:

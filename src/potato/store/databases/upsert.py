@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from potato.store.prepared import Prepared
+from potato.store.databases.prepared import Prepared
 
 
 def upsert(conn: Connection, table: Table, keys: Sequence[str], rows: Any, *, add: bool = False) -> None:

@@ -23,9 +23,8 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
-from potato.store.json_text import to_json
-from potato.store.tables import metadata
-from potato.store.unreachable import (
+from potato.store.databases.json_text import to_json
+from potato.store.databases.unreachable import (
     OLDEST,
     WAIT_S,
     DriverMissing,
@@ -34,6 +33,7 @@ from potato.store.unreachable import (
     StoreUnreachable,
     StoreUnsuitable,
 )
+from potato.store.tables import metadata
 
 NUL, INSTEAD = "\x00", "\ufffd"
 """The one character that PostgreSQL keeps in no text, and what is kept in its place."""
@@ -229,7 +229,7 @@ def _arguments(url: URL) -> dict[str, Any]:
 
 
 def _connect(_dialect: Any, _record: Any, args: Any, params: Any) -> Any:
-    from potato.store.postgresql_session import Session
+    from potato.store.databases.postgresql_session import Session
 
     return Session.connect(*args, autocommit=True, **params)
 

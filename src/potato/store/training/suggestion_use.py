@@ -15,7 +15,7 @@ from potato.schemes import Scheme
 from potato.store.annotations import STREAMED, origin
 from potato.store.tables import annotations as answers_
 from potato.store.tables import users
-from potato.store.verdicts import SOURCE
+from potato.store.training.verdicts import SOURCE
 
 
 @dataclass

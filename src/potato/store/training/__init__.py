@@ -1,0 +1,1 @@
+"""What the store keeps of training: runs, predictions, verdicts on them, agents, webhooks, models on the Hub."""
