@@ -38,7 +38,7 @@ import pytest
 from makers import NOW, Small, project_in
 from potato.store import Database, Writer, annotations, users
 from potato.store.annotations import Save
-from potato.store.unreachable import StoreUnreachable
+from potato.store.databases.unreachable import StoreUnreachable
 
 project = project_in(Path(sys.argv[1]))
 database = Database(project.database_url)

@@ -18,7 +18,7 @@ from potato.store.databases.lock import AlreadyServed, ServerLock, StoreOnNetwor
 CHILD = """
 import sys, time
 from pathlib import Path
-from potato.store.lock import ServerLock
+from potato.store.databases.lock import ServerLock
 with ServerLock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
