@@ -343,7 +343,7 @@ def test_a_job_that_fails_is_undone_alone_though_its_writes_travel_together(proj
     assert [type(job.exception(60)).__name__ for job in jobs] == [
         "NoneType",
         "KeyError",
-        "ForeignKeyViolation",
+        "IntegrityError",
         "NoneType",
     ]
     writer.close()

@@ -121,25 +121,35 @@ def exclusive(url: str, name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def driver(connection: Connection) -> Iterator[Any]:
-    """The driver's own session, past SQLAlchemy; raises the driver's errors, and `StoreUnreachable`."""
+    """The driver's own session, past SQLAlchemy; raises the driver's errors, `StoreBusy` and `StoreUnreachable`."""
     import psycopg
 
     try:
         yield connection.connection.driver_connection
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        if error.sqlstate == _LOCK_NOT_AVAILABLE:
+            raise StoreBusy from error
         connection.invalidate(error)  # SQLAlchemy would not know that it is of no use any more
         raise StoreUnreachable from error
 
 
 @contextlib.contextmanager
 def pipelined(connection: Connection) -> Iterator[None]:
-    """Execute what the block executes as one message to the server, whose answers are waited for at its end."""
-    with driver(connection) as session:
-        if session.in_pipeline:
-            yield
-            return
-        with session.pipeline(), session.after_waiting():
-            yield
+    """Execute what the block executes as one message to the server, whose answers are waited for at its end.
+
+    Raises what executing one by one raises, whether the driver hears of it at a statement or at the end.
+    """
+    import psycopg
+
+    try:
+        with driver(connection) as session:
+            if session.in_pipeline:
+                yield
+                return
+            with session.pipeline(), session.after_waiting():
+                yield
+    except psycopg.Error as error:
+        raise DBAPIError.instance("(statements sent together)", None, error, psycopg.Error) from error
 
 
 def copy_in(connection: Connection, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
