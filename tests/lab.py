@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from potato.store.training import runs
 from potato.store.training.runs import Run
 from potato.tasks import TaskRunner
 from potato.training.runs import open_supervisor
+from potato.training.runs.folder import RunFolder
 from potato.training.runs.notifier import Notifier
 from potato.training.runs.request import RunRequest
 from potato.training.runs.supervisor import Supervisor
@@ -167,6 +168,16 @@ def wait_for(condition: Callable[[], Any], limit: float = 90.0) -> Any:
             return answer
         assert time.monotonic() < end, "it did not come about in time"
         time.sleep(0.01)
+
+
+def model_on_its_way(folder: RunFolder) -> bool:
+    """Whether the first bytes of a run's weights are here. Other folders of the run's may go while one looks."""
+    for path, _, files in os.walk(folder.path):
+        for name in files:
+            with suppress(FileNotFoundError):
+                if "weights" in name and (Path(path) / name).stat().st_size > 1000:
+                    return True
+    return False
 
 
 def finished(supervisor: Supervisor, run_id: str, limit: float = 120.0) -> Run:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import relay
-from lab import FAST, Lab, finished, wait_for
+from lab import FAST, Lab, finished, model_on_its_way, wait_for
 from machines import FAKES, PYTHON
 from potato.store.training.runs import Run, State
 from potato.training.runs.folder import RunFolder
@@ -113,7 +113,7 @@ def slowly(host: Host) -> str:
 
 def arrives(lab: Scene, run_id: str) -> None:
     """Wait until the first bytes of a run's model are here."""
-    wait_for(lambda: any(path.stat().st_size > 1000 for path in lab.folder(run_id).path.rglob("weights-0.bin")), 60)
+    wait_for(lambda: model_on_its_way(lab.folder(run_id)), 60)
 
 
 def broken_off(lab: Scene, host: Host) -> Run:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agent_scene import API
-from lab import wait_for
+from lab import model_on_its_way, wait_for
 from potato.store.training import predictions
 from potato.training.runs.folder import RunFolder
 from slurm_house import BRIEF, CLUSTER, HELD, LIMIT, SLOW, SlurmHouse
@@ -77,8 +77,7 @@ def job_ended(house: SlurmHouse, run_id: str) -> None:
 
 def on_its_way(house: SlurmHouse, run_id: str) -> bool:
     """Whether a part of the model is here."""
-    folder = RunFolder.of(house.lab.project, run_id).path
-    return any(path.stat().st_size > 1000 for path in folder.rglob("*weights*"))
+    return model_on_its_way(RunFolder.of(house.lab.project, run_id))
 
 
 STAGES = {

@@ -17,7 +17,7 @@ import relay
 from lab import Lab, Server, use_fakes, wait_for
 from machines import Machine
 from potato.store.training.runs import Run, State
-from ssh_scene import QUICK, REMOTE_DIR, Scene, error, jobs_there, scene, settings, ssh_lab
+from ssh_scene import QUICK, REMOTE_DIR, Scene, arrives, error, jobs_there, scene, settings, ssh_lab
 from sshd import ALIAS, Client, Host
 
 Make = Callable[..., Host]
@@ -111,8 +111,7 @@ def during_the_fit(lab: Scene, run_id: str) -> None:
 
 
 def during_the_copy(lab: Scene, run_id: str) -> None:
-    folder = lab.folder(run_id).path
-    wait_for(lambda: any(path.stat().st_size > 1000 for path in folder.rglob("*weights*")), 60)
+    arrives(lab, run_id)
 
 
 PHASES = [during_the_bundle, during_the_fit, during_the_copy]
