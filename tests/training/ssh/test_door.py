@@ -131,6 +131,7 @@ def test_what_a_host_says_is_text_and_stays_one_line(lab: Scene, host: Host) -> 
     tries = [("claim", json.dumps(CLAIM)), ("runs/RUN-ID/result", ended)]
     requests = [{"method": "POST", "path": f"{AGENT}/{path}", "body": body} for path, body in tries]
     lay(host.home / "requests.json", json.dumps(requests))
+    lab.lab.project.output_dir.mkdir(exist_ok=True)  # a store in PostgreSQL has not made it yet
     before = sorted(lab.lab.folder.iterdir())
     run = lab.run()
     lab.supervisor.check(ALIAS, "fake")
