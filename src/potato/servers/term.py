@@ -11,7 +11,6 @@ from potato.project import Project
 from potato.store import Connection
 from potato.store.election import Fence
 from potato.store.training import predictions, runs
-from potato.tasks import TaskRunner
 from potato.training.webhooks.announcer import Announcer
 from potato.web.site import Site
 
@@ -35,7 +34,7 @@ def term(site: Site, epoch: int | None, timing: Timing | None) -> Iterator[None]
         keep_to_the_project(site.project, site.writer if epoch is None else Fence(site.writer, epoch))
         tasks = site.tasks
         if epoch is not None:
-            tasks = TaskRunner(site.project, epoch=epoch)
+            tasks = site.tasks.of_term(epoch)
             tasks.start()
             closing.callback(tasks.close)
         supervisor = open_supervisor(

@@ -38,6 +38,10 @@ class TaskRunner:
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name="tasks", daemon=True)
 
+    def of_term(self, epoch: int) -> TaskRunner:
+        """Another runner of the same tasks, whose child writes nothing once its supervisor is not the elected one."""
+        return TaskRunner(self._project, self._module, epoch)
+
     def start(self) -> None:
         """Start the child, which begins to import what tasks need."""
         self._spawn()
