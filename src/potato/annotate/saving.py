@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -23,6 +24,8 @@ from potato.web.protection import MAX_BODY
 from potato.web.site import Site
 
 T = TypeVar("T")
+
+_log = logging.getLogger("potato.annotate")
 
 MAX_ELAPSED_MS = 24 * 60 * 60 * 1000
 
@@ -178,12 +181,20 @@ async def save(
         return given if isinstance(given, int) else None
 
     if refused or not body.next:
-        (saved, progress), following = await site.write(write), None
-    else:  # one after the other, and as a rule on disk at once; an answer is safe whatever comes of handing out
-        (saved, progress), following = await asyncio.gather(site.write(write), site.write_then_read(hand_out, look))
-    if refused:
-        raise AnswersRefused(refused, list(answers))
-    return saved, progress, following
+        saved, progress = await site.write(write)
+        if refused:
+            raise AnswersRefused(refused, list(answers))
+        return saved, progress, None
+    # one after the other, and as a rule on disk at once
+    written, following = await asyncio.gather(
+        site.write(write), site.write_then_read(hand_out, look), return_exceptions=True
+    )
+    if isinstance(written, BaseException):
+        raise written
+    if isinstance(following, BaseException):  # the answer is on disk all the same; the page asks for the item itself
+        _log.error("no item could be handed out with an answer", exc_info=following)
+        following = None
+    return *written, following
 
 
 async def _quoted(site: Site, user: User, seq: int, body: SaveBody) -> str:
