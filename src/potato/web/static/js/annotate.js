@@ -3,7 +3,7 @@
 import { ask } from "./asking.js";
 import { openDialog, reasonDialog, signInAgain } from "./dialogs.js";
 import { Drafts } from "./drafts.js";
-import { keysOn, pageKey, switchKeys } from "./keys.js";
+import { keyed, keysOn, pageKey, press, switchKeys } from "./keys.js";
 import { beginMedia } from "./media.js";
 import * as questions from "./questions.js";
 import { answer, changed, complain, focus, hindrance, isTyped, mark, problem, questionOf, questionsOf, read, showAsked, suggestion, taken, touched, write } from "./questions.js";
@@ -127,11 +127,10 @@ function follow({ item, answers, undo: undone }) {
 }
 
 function choose(key) {
-  const pressed = [...work().querySelectorAll(".question:not([hidden]) [data-key]")].find((each) => each.dataset.key === key);
+  const pressed = keyed(work(), key);
   if (!pressed) return false;
   const question = pressed.closest(".question");
-  if (pressed.matches("button, [type=radio], [type=checkbox]")) pressed.click();
-  else pressed.focus();
+  press(pressed);
   question.scrollIntoView({ block: "nearest" });
   return true;
 }

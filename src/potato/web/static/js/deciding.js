@@ -1,6 +1,6 @@
 // The adjudicator's own answer to one question about one item. It is sent when they decide; then the list comes back.
 
-import { pageKey } from "./keys.js";
+import { keyed, pageKey, press } from "./keys.js";
 import { beginMedia } from "./media.js";
 import { begin, changed, complain, focus, mark, problem, questionOf, questionsOf, read, same, write } from "./questions.js";
 
@@ -85,18 +85,10 @@ document.addEventListener("keydown", (event) => {
   if (key === "Enter") decide();
   else if (key === "Delete") show(null);
   else if (key === "Escape") document.getElementById("item").focus({ preventScroll: true });
-  else if (!press(key)) return;
+  else if (keyed(work, key)) press(keyed(work, key));
+  else return;
   event.preventDefault();
 });
-
-/** Press what bears the key, or go there; whether something does. */
-function press(key) {
-  const pressed = [...work.querySelectorAll("[data-key]")].find((each) => each.dataset.key === key);
-  if (!pressed) return false;
-  if (pressed.matches("button, [type=radio], [type=checkbox]")) pressed.click();
-  else pressed.focus();
-  return true;
-}
 
 document.addEventListener("click", (event) => {
   const target = event.target.closest?.("[data-action], [data-begin], [data-clear]");

@@ -26,6 +26,17 @@ export function switchKeys(on) {
   document.body.classList.toggle("keys-off", !on);
 }
 
+/** What stands for `key` in the questions that are asked: a label, a button or a field; undefined where nothing does. */
+export function keyed(work, key) {
+  return [...work.querySelectorAll(".question:not([hidden]) [data-key]")].find((each) => each.dataset.key === key);
+}
+
+/** Do what a key does to what stands for it: choose a label, press a button, go into a field. */
+export function press(target) {
+  if (target.matches("button, [type=radio], [type=checkbox]")) target.click();
+  else target.focus();
+}
+
 function whileTyping(event) {
   if (event.key === "Escape") return "Escape";
   const severalLines = event.target.matches("textarea") || event.target.isContentEditable;

@@ -1,7 +1,7 @@
 // The review page: a key each for accept, correct and reject. A verdict is sent to the API, and the next pre-label comes
 // without loading the page anew.
 
-import { pageKey } from "./keys.js";
+import { keyed, pageKey, press } from "./keys.js";
 import { beginMedia } from "./media.js";
 import * as questions from "./questions.js";
 
@@ -167,14 +167,13 @@ document.addEventListener("keydown", (event) => {
   const key = pageKey(event);
   if (key === null || key === undefined || !question() || event.target.matches?.("[data-reviewer]")) return;
   const action = { a: "accept", r: "reject", c: "correct", Enter: "correct", ArrowRight: "pass", ArrowLeft: "back" }[key];
-  const input = [...document.querySelectorAll("#work [data-key]")].find((each) => each.dataset.key === key);
+  const input = keyed(document.getElementById("work"), key);
   if (!action && !input) return;
   event.preventDefault();
   if (busy) return;
   if (action) actions[action]();
   else if (input.checked && input.type === "radio") correct();
-  else if (input.matches("button, [type=radio], [type=checkbox]")) input.click();
-  else input.focus();
+  else press(input);
 });
 
 document.addEventListener("click", (event) => {
