@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from potato.errors import PotatoError
 from potato.store.clock import to_text
@@ -61,7 +61,6 @@ _BY_NAME = select(*_COLUMNS).where(users.c.name == bindparam("wanted"))
 _BY_ID = select(*_COLUMNS).where(users.c.id == bindparam("wanted"))
 _BY_LINK = select(*_COLUMNS).where(users.c.link_digest == bindparam("wanted"))
 _PAGE = select(*_COLUMNS).where(users.c.name > bindparam("after")).order_by(users.c.name).limit(bindparam("limit"))
-_ADMINS = select(func.count()).where(users.c.is_admin)
 
 
 def by_name(conn: Connection, name: str) -> Account | None:
@@ -90,11 +89,6 @@ def by_link(conn: Connection, token: str) -> Account | None:
 def page(conn: Connection, after: str = "", limit: int = 100) -> list[Account]:
     """Up to `limit` accounts by name, from the one that follows the name `after`."""
     return [Account(*row) for row in conn.execute(_PAGE, {"after": after, "limit": limit})]
-
-
-def admins(conn: Connection) -> int:
-    """How many accounts are admins."""
-    return conn.execute(_ADMINS).scalar() or 0
 
 
 def set_password(conn: Connection, user: int, password_hash: str | None) -> None:

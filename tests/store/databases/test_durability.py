@@ -76,7 +76,7 @@ def test_kill_9_at_any_instant_loses_no_acknowledged_answer_and_doubles_none(tmp
     chance = random.Random(7)
     acknowledged: list[str] = []
     with small(tmp_path, 50, annotations_per_item=3) as project:
-        command = [sys.executable, "-c", SAVING, str(tmp_path), str(Path(__file__).parents[1])]
+        command = [sys.executable, "-c", SAVING, str(tmp_path), str(Path(__file__).parents[2])]
         for fault in range(FAULTS):
             acknowledged += killed_after(command, fault * 100_000, chance.uniform(0.0, 0.15))
             check_records(project, acknowledged)
@@ -97,7 +97,7 @@ def test_neither_kill_9_nor_a_crash_of_postgresql_loses_an_acknowledged_answer(t
         postgres.start(settings=()) as server,
         small(tmp_path, 50, annotations_per_item=3, database_url=server.url()) as project,
     ):
-        command = [sys.executable, "-c", SAVING, str(tmp_path), str(Path(__file__).parents[1])]
+        command = [sys.executable, "-c", SAVING, str(tmp_path), str(Path(__file__).parents[2])]
         for fault in range(FEW):
             first = crash if fault % 2 else lambda: None
             acknowledged += killed_after(command, fault * 100_000, chance.uniform(0.0, 0.15), first)
