@@ -318,6 +318,8 @@ def test_a_write_that_others_hold_up_too_long_is_given_up_with_a_sentence(
             facts.put(conn, "n", 1)
             with pytest.raises(StoreBusy) as raised, impatient.write() as other:
                 users.ensure(other, "bob", NOW)
+            with pytest.raises(StoreBusy), impatient.write() as other, together(other):
+                facts.put(other, "n", 2)
         assert (raised.value.status, raised.value.retry_after_s) == (503, 5)
         with impatient.write() as other:
             assert users.ensure(other, "bob", NOW) > ann
