@@ -63,9 +63,17 @@ def export(project: Project, database: Database, args: dict[str, Any]) -> dict[s
     path = Path(args["path"])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in path.parent.iterdir():
-            if time.time() - old.stat().st_mtime > _STALE_S:
-                old.unlink(missing_ok=True)
+        _remove_stale(path.parent)
         return export_file(project, database, path, args["format"]).as_json()
     except OSError as error:
         raise (NoRoomForDownload if error.errno == errno.ENOSPC else DownloadNotWritten)(error) from error
+
+
+def _remove_stale(folder: Path) -> None:
+    for each in folder.iterdir():
+        try:
+            stale = time.time() - each.stat().st_mtime > _STALE_S
+        except FileNotFoundError:  # another download, renamed or sent meanwhile
+            continue
+        if stale:
+            each.unlink(missing_ok=True)
