@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from potato.store import Database
 from potato.store.training.runs import Run, State
 from potato.training.runs.folder import RunFolder
 from potato.training.web import pieces
-from potato.training.web.files import size_text
+from potato.training.web.files import artifacts, size_text
 
 API = "/admin/training/api"
 
@@ -72,6 +75,22 @@ def test_only_model_files_are_given_out(client: TestClient, project: Project, ru
     (RunFolder.of(project, run.run_id).artifacts / "link").symlink_to("/etc/hostname")
     answer = client.get(f"{API}/runs/{run.run_id}/artifacts/{path}")
     assert answer.status_code == 404
+
+
+def test_files_that_go_while_they_are_listed_are_left_out(
+    project: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RunFolder.of(project, run.run_id)
+    walk = os.walk
+
+    def renamed_meanwhile(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        for at, folders, names in walk(root):
+            yield at, folders, [*names, "weights.part"]
+
+    monkeypatch.setattr(os, "walk", renamed_meanwhile)
+    assert [file.path for file in artifacts(folder)] == ["sentiment/model.bin"]
+    shutil.rmtree(folder.path)
+    assert artifacts(folder) == []
 
 
 def test_a_growing_text_is_read_in_whole_lines(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -64,8 +66,19 @@ def log_file(folder: RunFolder, name: LogName) -> Path:
 def artifacts(folder: RunFolder) -> list[Artifact]:
     """The model's files in order of their paths; none for a run that left none. Links are left out."""
     root = folder.artifacts
-    found = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()] if root.is_dir() else []
-    return sorted((Artifact(path.relative_to(root).as_posix(), path.stat().st_size) for path in found), key=_by_path)
+    found = [Path(at, name) for at, _, names in os.walk(root) for name in names]
+    sizes = ((path, file_size(path)) for path in found)
+    listed = (Artifact(path.relative_to(root).as_posix(), size) for path, size in sizes if size is not None)
+    return sorted(listed, key=_by_path)
+
+
+def file_size(path: Path) -> int | None:
+    """In bytes; None for what is no file, or no more: a run renames files as it goes on, and loses them in the end."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def _by_path(artifact: Artifact) -> str:
@@ -93,7 +106,7 @@ async def get_log(
     if tail is not None:
         text = await site.read(lambda _: pieces.read_tail(path, tail))
         return Response(text.text, media_type=_TEXT, headers={"X-Next-Offset": str(text.next)})
-    size = path.stat().st_size if path.is_file() else 0
+    size = file_size(path) or 0
     headers = {"X-Next-Offset": str(size), "Content-Length": str(size)}
     return StreamingResponse(pieces.stream(path, size) if size else iter(()), media_type=_TEXT, headers=headers)
 

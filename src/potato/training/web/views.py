@@ -16,7 +16,7 @@ from potato.training.backends import BackendInfo, describe
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.model import GOING, Run, State, as_json
 from potato.training.web import figures, gates, pieces, plots
-from potato.training.web.files import artifacts, size_text
+from potato.training.web.files import artifacts, file_size, size_text
 from potato.training.web.listings import scheme_list, trainer_list
 from potato.web.render import ago
 
@@ -90,7 +90,7 @@ def run_page(run: Run, project: Project, now: datetime) -> dict[str, Any]:
         "artifacts_size": size_text(sum(file.size for file in files)),
         "backend_label": backend_label(run, project),
         "own_figures": own_figures(run.metrics),
-        "has_stderr": folder.stderr.is_file() and folder.stderr.stat().st_size > 0,
+        "has_stderr": bool(file_size(folder.stderr)),
         "copy_broke_off": folder.copy_note.is_file(),
         "has_agent_log": folder.agent_log.is_file(),
         "writeback_schemas": [name for name in run.schemas if name in project.config.model_training.writeback.schemas],
