@@ -70,15 +70,20 @@ def test_what_is_wrong_with_a_database_is_said_with_a_way_out_and_without_the_pa
 
 def test_a_database_in_which_no_project_can_be_kept_is_refused(postgres: Postgres, postgres_url: str) -> None:
     postgres.admin("CREATE ROLE guest LOGIN PASSWORD 's3cret'")
-    postgres.admin("CREATE DATABASE old ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0 OWNER potato")
+    for encoding in ("LATIN1", "SQL_ASCII"):
+        postgres.admin(f"CREATE DATABASE {encoding} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0 OWNER potato")
     try:
         error = refused(postgres.url(user="guest", password="s3cret"))
         assert error.message.startswith("guest may not make tables in the schema public of the database potato at ")
         assert "GRANT CREATE" in str(error.hint)
-        assert "LATIN1" in refused(postgres.url(database="old")).message
+        for encoding in ("LATIN1", "SQL_ASCII"):
+            error = refused(postgres.url(database=encoding.lower()))
+            assert f" has the encoding {encoding}, which cannot hold every text" in error.message
+            assert "ENCODING 'UTF8'" in str(error.hint)
         assert "none of the schemas" in refused(postgres.url("absent")).message
     finally:
-        postgres.admin("DROP DATABASE old")
+        postgres.admin("DROP DATABASE latin1")
+        postgres.admin("DROP DATABASE sql_ascii")
         postgres.admin("DROP ROLE guest")
     database = Database(postgres_url)
     database.migrate()
@@ -86,6 +91,18 @@ def test_a_database_in_which_no_project_can_be_kept_is_refused(postgres: Postgre
         conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     assert "newer version of Potato" in refused(postgres_url).message
     database.close()
+
+
+def test_every_text_is_kept_whatever_encoding_is_asked_for(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
+    for url in (postgres_url, f"{postgres_url}&client_encoding=SQL_ASCII"):
+        database = Database(url)
+        database.migrate()
+        with database.write() as conn:
+            users.ensure(conn, "Zoë 🥔", NOW)
+        with database.read() as conn:
+            assert list(conn.execute(select(tables.users.c.name)).scalars()) == ["Zoë 🥔"]
+        database.close()
 
 
 def test_an_old_server_is_refused(postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

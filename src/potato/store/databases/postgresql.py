@@ -51,6 +51,9 @@ CONNECT = {
 }
 """A database that has gone without a word is noticed within a minute or so."""
 
+ENCODING = {"client_encoding": "UTF8"}
+"""What texts travel in, whatever the database, its address or the surroundings ask for: it has every character."""
+
 _KEY = "hashtextextended('potato {} ' || current_schema(), 0)"
 _READS = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITES = (
@@ -235,7 +238,7 @@ def _address(url: str) -> URL:
 
 
 def _arguments(url: URL) -> dict[str, Any]:
-    return {name: value for name, value in CONNECT.items() if name not in url.query}
+    return {name: value for name, value in CONNECT.items() if name not in url.query} | ENCODING
 
 
 def _connect(_dialect: Any, _record: Any, args: Any, params: Any) -> Any:
