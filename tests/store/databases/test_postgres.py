@@ -105,6 +105,29 @@ def test_every_text_is_kept_whatever_encoding_is_asked_for(postgres_url: str, mo
         database.close()
 
 
+@pytest.mark.parametrize("end", ["rollback", "cut"])
+def test_rows_that_are_not_read_to_their_end_are_let_go_with_the_transaction(
+    postgres: Postgres, postgres_url: str, end: str
+) -> None:
+    database = Database(postgres_url)
+    database.migrate()
+    with database.write() as conn:
+        for number in range(10):
+            users.ensure(conn, f"user {number}", NOW)
+    left: list[Any] = []
+    expected = ArithmeticError if end == "rollback" else StoreUnreachable
+    with pytest.raises(expected), database.read() as conn:
+        rows = conn.execute(select(tables.users), execution_options={"yield_per": 2})
+        next(rows)
+        left.append(rows.cursor)
+        if end == "rollback":
+            raise ArithmeticError
+        postgres.admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'potato'")
+        rows.fetchall()
+    assert left[0].closed
+    database.close()
+
+
 def test_an_old_server_is_refused(postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgresql, "OLDEST", 99)
     error = refused(postgres_url)

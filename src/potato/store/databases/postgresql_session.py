@@ -24,6 +24,7 @@ class Session(psycopg.Connection[Any]):
         self.cursor_factory = Cursor
         self.server_cursor_factory = Streaming
         self._waiting: list[str] = []
+        self._streams: list[Streaming] = []
 
     def set_up(self, *statements: str) -> None:
         """Make a new session ready, which `statements` are for."""
@@ -43,11 +44,27 @@ class Session(psycopg.Connection[Any]):
         """As ever; what waits has no effect any more."""
         self._waiting = []
         super().commit()
+        self._close_streams()
 
     def rollback(self) -> None:
         """As ever; what waits has no effect any more."""
         self._waiting = []
         super().rollback()
+        self._close_streams()
+
+    def close(self) -> None:
+        """As ever."""
+        super().close()
+        self._close_streams()
+
+    def opened(self, stream: Streaming) -> None:
+        """Close `stream` with its transaction, at the latest: whoever reads it may be broken off."""
+        self._streams.append(stream)
+
+    def _close_streams(self) -> None:
+        streams, self._streams = self._streams, []
+        for stream in streams:
+            stream.close()
 
     @contextlib.contextmanager
     def after_waiting(self) -> Iterator[None]:
@@ -120,6 +137,7 @@ class Streaming(psycopg.ServerCursor[Any]):
     def execute(self, query: Any, params: Any = None, **options: Any) -> Streaming:
         """As ever, after what waits."""
         self.connection.send_waiting()
+        self.connection.opened(self)
         super().execute(query, params, **options)
         return self
 
