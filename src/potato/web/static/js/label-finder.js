@@ -52,7 +52,7 @@ function choose(field, label) {
 function goOn(field, label) {
   if (label.matches("button")) {
     const cursor = field.closest(".question").querySelector("[data-cursor]");
-    if (cursor.checkVisibility()) cursor.focus({ preventScroll: true });
+    if (cursor.getClientRects().length) cursor.focus({ preventScroll: true });
     else field.blur(); // a finger goes on in the text, which the keyboard on the screen would cover
   } else {
     label.querySelector("[type=radio]")?.focus({ preventScroll: true });
