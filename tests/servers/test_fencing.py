@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -170,6 +170,36 @@ def test_no_second_worker_begins_in_the_folder(stalled: Stalled) -> None:
     assert launch.read(str(stalled.folder.path)) is None
     wait_for(lambda: not launch.find_marked(RUN))
     assert not stalled.folder.events.exists()
+
+
+@pytest.mark.parametrize("which", ["stalled", "other"])
+def test_of_two_that_start_a_worker_at_once_one_does(
+    stalled: Stalled, monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    """One is stalled as it notes its worker, when it has been asked whether it may; the other starts one meanwhile."""
+    build(stalled.lab.database, stalled.lab.project, registry.get("fake").info, ["sentiment"], stalled.folder.bundle)
+    stalled.run_is(State.BUILDING, State.RUNNING)
+    backend = LocalBackend(stalled.lab.project)
+    others: list[Any] = []
+    write = launch.write_new
+
+    def noted_late(path: str, data: bytes) -> None:
+        monkeypatch.setattr(launch, "write_new", write)
+        others.append(backend.start(replace(stalled.job, make_sure=lambda: None)))
+        if which == "stalled":
+            stalled.depose()
+        write(path, data)
+
+    monkeypatch.setattr(launch, "write_new", noted_late)
+    if which == "stalled":
+        with pytest.raises(OutOfOffice):
+            backend.start(stalled.job)
+    else:
+        assert backend.start(stalled.job)._worker == others[0]._worker
+    wait_for(lambda: others[0].poll() is not None)
+    assert others[0].poll().code == 0
+    assert stalled.folder.events.read_bytes().count(b'"state":"starting"') == 1
+    assert launch.find_marked(RUN) == []
 
 
 def test_a_host_is_left_to_the_other(stalled: Stalled) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from pathlib import Path
 
@@ -29,6 +30,21 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     with pytest.raises(OSError, match="No space"):
         files.write_atomic(str(path), b"new")
     assert path.read_bytes() == b"old"
+    assert [found.name for found in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_takes_nobodys_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    def none(source: str, target: str) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(files.os, "link", none)
+    path = tmp_path / "x"
+    files.write_new(str(path), b"first")
+    with pytest.raises(FileExistsError):
+        files.write_new(str(path), b"second")
+    assert path.read_bytes() == b"first"
     assert [found.name for found in tmp_path.iterdir()] == ["x"]
 
 

@@ -149,11 +149,11 @@ def test_a_worker_whose_record_cannot_be_written_ends(job: Make, monkeypatch: py
         started.append(real(*arguments, **more))
         return started[-1]
 
-    def full(path: str, value: Any) -> None:
+    def full(path: str, data: bytes) -> None:
         raise OSError(28, "No space left on device", path)
 
     monkeypatch.setattr(launch.subprocess, "Popen", popen)
-    monkeypatch.setattr(launch, "write_json", full)
+    monkeypatch.setattr(launch, "write_atomic", full)
     with pytest.raises(OSError, match="No space"):
         launch.start(sys.executable, made.spec_path, str(made.work), environment())
     assert started[0].returncode == 4

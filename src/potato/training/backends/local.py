@@ -90,7 +90,14 @@ class LocalBackend:
         spec = job.folder / "spec.json"
         self._spec(job).write(str(spec))
         try:
-            worker = launch.start(sys.executable, str(spec), str(job.folder), os.environ, may_begin=job.make_sure)
+            worker = launch.start(
+                sys.executable, str(spec), str(job.folder), os.environ, may_begin=job.make_sure, first=True
+            )
+        except FileExistsError:  # by a server that was stalled as it started one, or by the one elected while this was
+            job.make_sure()
+            execution = self.resume(job)
+            assert execution is not None
+            return execution
         except OSError as error:
             raise WorkerNotStarted(f"The worker could not be started: {error}") from error
         return self._execution(worker, job)

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
-from potato.training.contract.files import write_json
+from potato.training.contract.files import as_json, write_atomic, write_new
 from potato.training.contract.spec import read_spec
 from potato.training.worker import processes
 
@@ -44,11 +44,14 @@ def start(
     *,
     cwd: Optional[str] = None,
     may_begin: Callable[[], None] = lambda: None,
+    first: bool = False,
 ) -> Launched:
     """Start the worker of `spec_path` with the interpreter `python` and the environment `env`.
 
     Its output goes to `stderr.log` in `work_dir`, which is its working directory too unless `cwd` names another.
     `may_begin` is asked at the last instant: where it raises, nothing was begun and nothing is noted.
+    With `first`, none was started in `work_dir` before: where another start has noted its worker there meanwhile,
+    `FileExistsError` is raised and nothing was begun.
     Raises `OSError` where the interpreter cannot be started, `SpecError` where the spec cannot be read.
     """
     run_id = read_spec(spec_path).run_id
@@ -64,7 +67,7 @@ def start(
             start_new_session=True,
             bufsize=0,
         )
-    return _record(child, work_dir, run_id, may_begin)
+    return _record(child, work_dir, run_id, may_begin, write_new if first else write_atomic)
 
 
 def read(work_dir: str) -> Optional[Launched]:
@@ -155,7 +158,13 @@ def _environment(env: Mapping[str, str], run_id: str) -> Dict[str, str]:
     return whole
 
 
-def _record(child: "subprocess.Popen[bytes]", work_dir: str, run_id: str, may_begin: Callable[[], None]) -> Launched:
+def _record(
+    child: "subprocess.Popen[bytes]",
+    work_dir: str,
+    run_id: str,
+    may_begin: Callable[[], None],
+    write: Callable[[str, bytes], None],
+) -> Launched:
     """Write down which process it is, then tell it to go on. Where this raises, the worker has ended."""
     assert child.stdin is not None
     found = processes.stat(child.pid)
@@ -164,7 +173,7 @@ def _record(child: "subprocess.Popen[bytes]", work_dir: str, run_id: str, may_be
     try:
         _be_nice(child.pid)
         may_begin()
-        write_json(os.path.join(work_dir, "worker.json"), record)
+        write(os.path.join(work_dir, "worker.json"), as_json(record))
         with contextlib.suppress(BrokenPipeError):  # it ended before it began: its exit status and stderr.log tell why
             child.stdin.write(b"\n")
     except BaseException:
