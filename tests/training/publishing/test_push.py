@@ -210,11 +210,11 @@ def test_a_name_that_is_none_is_refused_before_the_hub_is_asked(trained: Trained
 
 
 def test_no_token_is_said_before_the_hub_is_asked(trained: Trained, hub: Hub, monkeypatch: Any) -> None:
-    import huggingface_hub
+    from huggingface_hub import constants  # as a module: it is no attribute of the package until somebody imports it
 
     lab, run_id = trained
     monkeypatch.delenv("HF_TOKEN")
-    monkeypatch.setattr(huggingface_hub.constants, "HF_TOKEN_PATH", "/nowhere")
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", "/nowhere")
     with pytest.raises(PotatoError, match="There is no token for the Hugging Face Hub"):
         plan(lab.project, lab.run(run_id), "acme/kinds", public=False)
     assert hub.requests == []
