@@ -51,6 +51,19 @@ def test_the_forms_of_a_time(text, seconds):
     assert slurm_time.seconds(text) == seconds
 
 
+def test_a_figure_that_models_are_judged_by(findings):
+    """annotation 52: what the gates go by is configurable, and a wrong name of it is told."""
+    block = BASE + "model_training:\n  enabled: true\n  metrics:\n    "
+    assert findings(block + "sentiment: accuracy\n") == []
+    start = "error: config.yaml:12: model_training.metrics"
+    assert findings(block + "sentimnt: accuracy\n") == [
+        f"{start}.sentimnt: there is no annotation scheme `sentimnt`; did you mean `sentiment`?"
+    ]
+    assert findings(block + "sentiment: f1\n") == [
+        f"{start}.sentiment: models of `sentiment` are judged by `macro_f1`, `accuracy` or `kappa`, not by `f1`"
+    ]
+
+
 def test_a_time_belongs_to_slurm_alone(findings):
     (found,) = findings(training(SSH, "      time: 12:00:00"))
     assert found.startswith("error: config.yaml:14: model_training.backends.gpu.time: unknown key `time`")

@@ -10,7 +10,8 @@ from potato.project.models import ProjectFile
 from potato.project.project import Project
 from potato.project.retraining import broken_retraining
 from potato.project.scheme_rules import broken_schemes
-from potato.project.wording import near, quoted
+from potato.project.wording import near, one_of, quoted
+from potato.schemes import METRICS
 from potato.schemes.keys import AUDIO_KEYS, IMAGE_KEYS
 
 _TRAINING = "model_training"
@@ -24,6 +25,7 @@ def broken_rules(config: ProjectFile) -> list[Problem]:
             _database(config),
             _backends(config),
             _scheme_references(config),
+            _metrics(config),
             broken_schemes(config.annotation_schemes, _media_keys(config)),
             broken_retraining(config),
             _webhooks(config),
@@ -69,6 +71,16 @@ def _scheme_references(config: ProjectFile) -> Iterator[Problem]:
     training = config.model_training
     yield from _unknown((_TRAINING, "writeback", "schemas"), training.writeback.schemas, names)
     yield from _unknown((_TRAINING, "auto_retrain", "schemas"), training.auto_retrain.schemas, names)
+
+
+def _metrics(config: ProjectFile) -> Iterator[Problem]:
+    schemes = {scheme.name: scheme for scheme in config.annotation_schemes}
+    for name, figure in config.model_training.metrics.items():
+        path: KeyPath = (_TRAINING, "metrics", name)
+        if name not in schemes:
+            yield Problem(path, f"there is no annotation scheme {quoted(name)}{near(name, schemes)}")
+        elif figure not in (known := [one.name for one in METRICS[schemes[name].kind]]):
+            yield Problem(path, f"models of {quoted(name)} are judged by {one_of(known)}, not by {quoted(figure)}")
 
 
 def _webhooks(config: ProjectFile) -> Iterator[Problem]:

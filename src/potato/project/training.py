@@ -121,6 +121,8 @@ class ModelTraining(Model):
     """Another seed divides them otherwise."""
     aggregation: Literal["consensus", "majority"] = "consensus"
     """How several annotators' labels become one: Dawid-Skene `consensus`, or `majority`."""
+    metrics: dict[Text, Text] = {}
+    """Scheme → the figure that its models are judged by: shown first, and what `min_score` and `max_drop` go by."""
     writeback: Writeback = Writeback()
     """Which predictions become pre-labels."""
     auto_retrain: AutoRetrain = AutoRetrain()

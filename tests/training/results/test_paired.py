@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from potato.schemes import Kind
+from potato.schemes import METRICS, Kind
 from potato.training.results.paired import ALIKE, NOTHING_SHARED, ONE_ITEM, paired
+from potato.training.results.scores import Scored, score
 
 LABELS = ["a", "b", "c"]
 
@@ -64,6 +65,35 @@ def test_the_interval_is_that_of_resampling_the_items_one_by_one() -> None:
 def test_what_is_undefined_says_why(targets: Any, one: Any, other: Any, reason: str) -> None:
     found = paired(Kind.NOMINAL, targets, one, other, seed=0)
     assert (found.interval, found.reason) == (None, reason)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_figure_that_judges_is_compared_and_is_that_of_the_scores(kind: Kind) -> None:
+    """What the pages say of two runs and what each of them says of itself agree."""
+    chance = random.Random(4)
+    text = "Ann met Bob in Rome"
+    spans = [{"start": text.index(t), "end": text.index(t) + 3, "label": t[0], "text": t} for t in ("Ann", "Bob")]
+    some: dict[Kind, list[Any]] = {
+        Kind.NOMINAL: LABELS,
+        Kind.PAIRWISE: ["a", "b", "tie"],
+        Kind.MULTILABEL: [["a"], ["a", "b"], [], ["c"]],
+        Kind.ORDINAL: [1, 2, 3, 4, 5],
+        Kind.CONTINUOUS: [0.5, 1.25, 7.0],
+        Kind.TEXT: ["a blue sky", "a sky", "no"],
+        Kind.SPAN: [spans, spans[:1], [], spans[1:]],
+    }
+    sides = [chance.choices(some[kind], k=80) for _ in range(3)]
+    for judge in METRICS[kind]:
+        found = paired(kind, *sides, seed=0, judged_by=judge.name)
+        scored = [
+            score(kind, [], test=[Scored(t, s, text=text) for t, s in zip(sides[0], said, strict=True)])
+            for said in sides[1:]
+        ]
+        assert [found.one, found.other] == pytest.approx([one["test"][judge.name] for one in scored])
+        assert (found.name, found.better) == (judge.name, "higher" if judge.higher_is_better else "lower")
+        assert found.interval is not None
+        assert found.interval[0] < found.difference < found.interval[1]  # type: ignore[operator]
+        assert all(one["test"]["intervals"][judge.name] is not None for one in scored)
 
 
 def test_sets_of_labels_are_compared_by_macro_f1() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 from sklearn import metrics
 
 from potato.schemes import Kind
-from potato.training.results.scores import PRIMARY, Scored, score
+from potato.training.results.scores import Scored, score
 
 LABELS = ["negative", "neutral", "positive"]
 PAIRS = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS)), min_size=1, max_size=40)
@@ -101,7 +101,7 @@ def test_labels_stand_in_the_project_s_order_and_strangers_behind() -> None:
 
 
 def test_annotation_43_nothing_held_out_is_no_score() -> None:
-    for kind in PRIMARY:
+    for kind in Kind:
         found = score(kind, LABELS, test=[], val=[], train_targets=[])
         assert found["test"] == {"n": 0} and found["val"] == {"n": 0}
         assert found["primary"]["value"] is None and found["primary"]["reason"] == "no held-out item"

@@ -74,4 +74,4 @@ def test_resamples_draw_the_same_figure() -> None:
     import numpy as np
 
     pairs = [(HUMAN, MODEL), ([], []), (HUMAN, HUMAN)]
-    assert drawn(pairs)(np.ones((1, 3)))[0] == pytest.approx(2 * 5 / 13)
+    assert drawn(pairs)(np.ones((1, 3)))["entity_f1"][0] == pytest.approx(2 * 5 / 13)

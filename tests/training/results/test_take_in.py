@@ -216,6 +216,33 @@ class TestTheHeldOutScore:
         assert run.evaluate(run.says(changed=far))["live"] == []
 
 
+class TestAFigureThatTheProjectChooses:
+    """`metrics`. annotation 52: what the gates go by is configurable."""
+
+    def test_decides_whether_the_score_is_reached(self, make_lab: Callable[..., Lab]) -> None:
+        """A model that always says the frequent label is mostly right, and has no macro F1 to speak of."""
+        lab = make_lab(labelled=0, writeback={**SHOWN, "min_score": 0.6})
+        rare = {next(i for i in lab.ids if split_of(i, 0, Splits()) == split) for split in ("train", "test")}
+        lab.label({item: "negative" if item in rare else "positive" for item in lab.ids[:40]})
+        for judged_by, live in (("accuracy", ["sentiment"]), ("macro_f1", [])):
+            training = {**lab.config["model_training"], "metrics": {"sentiment": judged_by}}
+            lab.write({**lab.config, "model_training": training})
+            run = Finished(lab, f"r-{judged_by}")
+            answer = run.evaluate(run.says(changed={item["id"]: "positive" for item in run.items("test")}))
+            scores = answer["scores"]["sentiment"]
+            assert answer["live"] == live
+            assert (scores["primary"]["name"], scores["primary"]["value"]) == (judged_by, scores["test"][judged_by])
+            assert answer["writeback"]["by_scheme"]["sentiment"]["rule"]["figure"] == judged_by
+
+    def test_decides_how_far_a_model_dropped(self, make_lab: Callable[..., Lab]) -> None:
+        lab = make_lab(metrics={"sentiment": "kappa"}, writeback={**SHOWN, "max_drop": 0.05})
+        first = Finished(lab, "r0")
+        first.finish(first.evaluate(first.says()))
+        run = Finished(lab, "r1")
+        answer = run.evaluate(run.says(changed={item["id"]: "negative" for item in run.items("test")}))
+        assert "the kappa of 'sentiment' is 0.000, and 1.000 in the live run r0" in answer["writeback"]["reason"]
+
+
 class TestAModelWorseThanTheLiveOne:
     """`max_drop`, on the held-out items that both have. annotation 52: the run says by how much."""
 

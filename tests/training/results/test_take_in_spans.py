@@ -10,13 +10,16 @@ import pytest
 
 from lab import Lab
 from potato.errors import PotatoError
+from potato.project.training import Splits
 from potato.store.training import predictions, runs
 from potato.store.training.runs import Run, State
 from potato.training.bundle.build import build
 from potato.training.bundle.enough import NotEnoughLabels
 from potato.training.contract.bundle import Bundle
 from potato.training.contract.predictions import Prediction
+from potato.training.results.comparison import compare
 from potato.training.results.task import evaluate
+from potato.training.splits import split_of
 from potato.training.trainers import registry
 
 INFO = registry.get("hf-token-classification").info
@@ -73,11 +76,11 @@ def test_items_without_a_single_span_teach_nothing(lab: Lab) -> None:
         build(lab.database, lab.project, INFO, ["who"], lab.folder / "bundle")
 
 
-def run_of(lab: Lab, change: dict[str, Any] | None = None) -> dict[str, Any]:
+def run_of(lab: Lab, change: dict[str, Any] | None = None, run_id: str = "r1") -> dict[str, Any]:
     """A run whose model marks all right, but for the items of `change`."""
-    folder = lab.project.runs_dir / "r1"
+    folder = lab.project.runs_dir / run_id
     with lab.database.write() as connection:
-        run = Run("r1", State.EVALUATING, "hf-token-classification", ["who"], {}, "api", "local", "local", AT)
+        run = Run(run_id, State.EVALUATING, "hf-token-classification", ["who"], {}, "api", "local", "local", AT)
         runs.add(connection, run)
     build(lab.database, lab.project, INFO, ["who"], folder / "bundle")
     bundle = Bundle(str(folder / "bundle"))
@@ -87,7 +90,7 @@ def run_of(lab: Lab, change: dict[str, Any] | None = None) -> dict[str, Any]:
         for item in bundle.items(split)
     ]
     (folder / "predictions.jsonl").write_bytes(b"".join(one.line() for one in said))
-    args = {"run_id": "r1", "schemas": ["who"], "folder": str(folder), "result": {"n_predictions": len(said)}}
+    args = {"run_id": run_id, "schemas": ["who"], "folder": str(folder), "result": {"n_predictions": len(said)}}
     answer = evaluate(lab.project, lab.database, args)
     json.dumps(answer)
     return answer
@@ -107,6 +110,20 @@ def test_predicted_spans_are_scored_and_become_suggestions(lab: Lab) -> None:
     assert shown
     texts: dict[str, str] = lab.texts  # type: ignore[attr-defined]
     assert all(suggestion.payload == right(texts[item]) for _, item, _, suggestion in shown)
+
+
+def test_two_runs_are_compared_by_the_spans_they_mark(lab: Lab) -> None:
+    label(lab)
+    texts: dict[str, str] = lab.texts  # type: ignore[attr-defined]
+    held_out = [item for item in lab.ids[:40] if split_of(item, 0, Splits()) == "test"]
+    run_of(lab)
+    run_of(lab, {held_out[0]: [], held_out[1]: right(texts[held_out[1]])[:1]}, "r2")
+    found = compare(lab.project, lab.database, {"one": "r1", "other": "r2"})["who"]
+    assert (found["name"], found["items"], found["differing"]) == ("entity_f1", len(held_out), 2)
+    marked = 2 * len(held_out)
+    assert (found["one"], found["other"]) == (1.0, pytest.approx(2 * (marked - 3) / (2 * marked - 3)))
+    assert [row["id"] for row in found["differ"]] == sorted(held_out[:2], key=lab.ids.index)
+    assert [(row["one_off"], row["other_off"]) for row in found["differ"]] == [(0, 1), (0, 1)]
 
 
 def test_a_predicted_span_that_reads_otherwise_refuses_the_file(lab: Lab) -> None:

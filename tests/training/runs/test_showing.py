@@ -53,7 +53,7 @@ def test_a_model_that_is_refused_says_by_which_rule_and_the_live_one_stays(make_
     assert set(shown(lab).values()) == {good.run_id}
     entry = as_json(bad)["writeback"]["by_scheme"]["sentiment"]
     assert entry["takes_over"] is False
-    assert entry["rule"] == {"min_score": None, "max_drop": 0.1}
+    assert entry["rule"] == {"figure": "macro_f1", "min_score": None, "max_drop": 0.1}
     compared = entry["compared"]
     assert (compared["live_run"], compared["figure"], compared["live"]) == (good.run_id, "macro_f1", 1.0)
     assert compared["items"] == bad.scores["sentiment"]["test"]["n"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from potato.schemes import Kind
 from potato.training.results.scores import Scored, score
 from potato.training.web import figures, gates, plots
 from potato.training.web.plots import Score
+from potato.training.web.views import histories
 
 
 def test_the_primary_figure_comes_first_with_its_interval_baseline_and_val() -> None:
@@ -21,6 +23,19 @@ def test_the_primary_figure_comes_first_with_its_interval_baseline_and_val() -> 
     assert first.baseline == scored["baseline"]["macro_f1"]
     assert first.val == scored["val"]["macro_f1"]
     assert first.interval == tuple(scored["primary"]["interval"])
+
+
+def test_runs_that_were_judged_by_unlike_figures_are_drawn_by_that_of_the_newest() -> None:
+    older, newest = scenes.succeeded(1), scenes.succeeded(2)
+    scored = newest.scores["sentiment"]
+    scored = {**scored, "primary": {**scored["primary"], "name": "accuracy", "value": scored["test"]["accuracy"]}}
+    [history] = histories([replace(newest, scores={"sentiment": scored}), older])
+    assert history["title"] == "Accuracy"
+    assert [point.value for point in history["scores"]] == [
+        run.scores["sentiment"]["test"]["accuracy"] for run in (newest, older)
+    ]
+    assert history["scores"][1].low == older.scores["sentiment"]["test"]["intervals"]["accuracy"][0]
+    assert history["scores"][1].baseline == older.scores["sentiment"]["baseline"]["accuracy"]
 
 
 def test_an_undefined_figure_is_none_and_never_nought() -> None:

@@ -169,16 +169,23 @@ def test_the_curve_is_drawn_with_its_verdict_and_its_table(client: TestClient, j
 
 
 @pytest.mark.parametrize(
-    ("interval", "better", "says"),
+    ("name", "interval", "better", "says"),
     [
-        ([0.01, 0.05], "higher", "Yes, the last quarter of the labels still gained: macro F1 got better by 0.030"),
-        ([-0.01, 0.07], "higher", "Not measurably: with the last quarter of the labels macro F1 changed by +0.030"),
-        ([0.01, 0.05], "lower", "No, with the last quarter of the labels macro F1 got worse by 0.030"),
+        (
+            "macro_f1",
+            [0.01, 0.05],
+            "higher",
+            "Yes, the last quarter of the labels still gained: macro F1 got better by 0.03",
+        ),
+        ("kappa", [-0.01, 0.07], "higher", "Not measurably: with the last quarter of the labels Cohen's kappa changed"),
+        ("mae", [0.01, 0.05], "lower", "No, with the last quarter of the labels mean absolute error got worse by 0.03"),
     ],
 )
-def test_the_verdict_says_whether_the_last_quarter_still_gained(interval: Any, better: str, says: str) -> None:
-    gain = {"better": better, "difference": 0.03, "interval": interval, "items": 150, "reason": None}
-    assert gain_sentence(gain, "Macro F1").startswith(says)
+def test_the_verdict_says_whether_the_last_quarter_still_gained(
+    name: str, interval: Any, better: str, says: str
+) -> None:
+    gain = {"name": name, "better": better, "difference": 0.03, "interval": interval, "items": 150, "reason": None}
+    assert gain_sentence(gain).startswith(says)
 
 
 def test_two_runs_are_compared_on_the_items_that_both_were_scored_on(client: TestClient, judged: Run, lab: Lab) -> None:

@@ -69,7 +69,7 @@ def _entry(**more: Any) -> dict[str, Any]:
         "skipped": {"low_score": 96},
         "takes_over": False,
         "reason": "too low",
-        "rule": {"min_score": None, "max_drop": 0.05},
+        "rule": {"figure": "macro_f1", "min_score": None, "max_drop": 0.05},
         "compared": compared,
         **more,
     }
@@ -84,7 +84,7 @@ def test_the_run_page_tells_both_scores_the_rule_and_who_overrode_it(client: Tes
         with database.write() as connection:
             scenes.add(connection, replace(run, writeback=report))
         page = client.get(f"/admin/training/runs/{run.run_id}", headers=PAGE).text
-        assert "max_drop 0.05" in page
+        assert "Rule, by macro f1: max_drop 0.05." in page
         assert "On the 26 held-out items that both have: macro f1 0.700 here, 0.830 in run" in page
         assert ("Not shown: sentiment" in page) is not bool(more)
         assert ("mira had its suggestions shown" in page) is bool(more)

@@ -12,7 +12,7 @@ from potato.store.training import held_out
 from potato.store.training import runs as rows
 from potato.store.training.held_out import Pair
 from potato.store.training.runs import Run
-from potato.training.results.paired import Paired, can_pair, paired
+from potato.training.results.paired import Paired, paired
 
 DIFFERING_SHOWN = 50
 """Items of unlike answers that a comparison lists."""
@@ -33,17 +33,14 @@ def compare(project: Project, database: Database, args: dict[str, Any]) -> dict[
         found = {name: _scheme(connection, project, name, one, other) for name in _common(project, one, other)}
     if not found:
         raise NotComparable(
-            f"Runs {one.run_id} and {other.run_id} share no scheme that can be compared item by item",
+            f"Runs {one.run_id} and {other.run_id} share no scheme, so there is nothing to compare",
             hint="choose a run of the same scheme",
         )
     return found
 
 
-def compare_scheme(connection: Connection, project: Project, scheme: str, one: str, other: str) -> Paired | None:
-    """Both runs' first figure of a scheme on the items they share; None for a kind that cannot be paired."""
-    kind = project.schemes[scheme].kind
-    if not can_pair(kind):
-        return None
+def compare_scheme(connection: Connection, project: Project, scheme: str, one: str, other: str) -> Paired:
+    """Both runs' first figure of a scheme on the items they share."""
     return _paired(project, scheme, list(held_out.shared(connection, one, other, scheme)))
 
 
@@ -54,12 +51,12 @@ def _paired(project: Project, scheme: str, pairs: Sequence[Pair]) -> Paired:
         [pair.one for pair in pairs],
         [pair.other for pair in pairs],
         project.config.model_training.split_seed,
+        project.config.model_training.metrics.get(scheme),
     )
 
 
 def _common(project: Project, one: Run, other: Run) -> list[str]:
-    both = [name for name in one.schemas if name in other.schemas and name in project.schemes]
-    return [name for name in both if can_pair(project.schemes[name].kind)]
+    return [name for name in one.schemas if name in other.schemas and name in project.schemes]
 
 
 def _scheme(connection: Connection, project: Project, scheme: str, one: Run, other: Run) -> dict[str, Any]:

@@ -27,9 +27,8 @@ def beside_whole(
     project: Project, database: Database, run_id: str, whole: str, scores: dict[str, Any]
 ) -> dict[str, Any]:
     """The point's scores, each with `to_whole`: what the run on everything gains over it, on the same items."""
-    found = {}
     with database.read() as connection:
-        for name, score in scores.items():
-            gain = compare_scheme(connection, project, name, whole, run_id)
-            found[name] = score if gain is None else {**score, "to_whole": gain.as_json()}
-    return found
+        return {
+            name: {**score, "to_whole": compare_scheme(connection, project, name, whole, run_id).as_json()}
+            for name, score in scores.items()
+        }

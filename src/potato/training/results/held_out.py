@@ -75,7 +75,8 @@ def _primary(project: Project, bundle: Bundle, name: str, said: Mapping[str, Sai
     scheme = project.schemes[name]
     items = [item for item in bundle.items("test") if name in item.targets and item.id in shared]
     rows = [_row(item, name, said[item.id]) for item in items]
-    primary: dict[str, Any] = score(scheme.kind, scheme.label_names(), test=rows)["primary"]
+    judged_by = project.config.model_training.metrics.get(name)
+    primary: dict[str, Any] = score(scheme.kind, scheme.label_names(), test=rows, judged_by=judged_by)["primary"]
     return {**primary, "items": len(rows)}
 
 
@@ -88,6 +89,7 @@ def _score(project: Project, bundle: Bundle, name: str, said: Mapping[str, Predi
         val=_rows(bundle, "val", name, said),
         train_targets=_targets(bundle, name),
         seed=project.config.model_training.split_seed,
+        judged_by=project.config.model_training.metrics.get(name),
     )
 
 

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from potato.schemes import Answer, Kind
-from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_text
-from potato.training.results.scores import PRIMARY
+from potato.schemes import Answer, Kind, metric
+from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_spans, scores_text
 from potato.training.results.scores_bootstrap import Floats, figure, intervals
 
-_Drawn = Callable[[Sequence[tuple[Answer, Answer]]], Callable[[Floats], Floats]]
+_Drawn = Callable[[Sequence[tuple[Answer, Answer]]], Callable[[Floats], Mapping[str, Floats]]]
 
 _DRAWN: dict[Kind, _Drawn] = {
     Kind.NOMINAL: scores_nominal.drawn,
     Kind.MULTILABEL: scores_multilabel.drawn,
     Kind.ORDINAL: scores_numeric.drawn,
     Kind.CONTINUOUS: scores_numeric.drawn,
-    Kind.PAIRWISE: scores_nominal.drawn_accuracy,
+    Kind.SPAN: scores_spans.drawn,
+    Kind.PAIRWISE: scores_nominal.drawn,
     Kind.TEXT: scores_text.drawn,
 }
 
@@ -56,22 +56,32 @@ class Paired:
         return asdict(self)
 
 
-def can_pair(kind: Kind) -> bool:
-    """Whether models of this kind of scheme can be compared item by item."""
-    return kind in _DRAWN
+def paired(
+    kind: Kind,
+    targets: Sequence[Answer],
+    one: Sequence[Answer],
+    other: Sequence[Answer],
+    seed: int,
+    judged_by: str | None = None,
+) -> Paired:
+    """The comparison of what two models said (`one`, `other`) of items that people gave `targets`, in one order.
 
-
-def paired(kind: Kind, targets: Sequence[Answer], one: Sequence[Answer], other: Sequence[Answer], seed: int) -> Paired:
-    """The comparison of what two models said (`one`, `other`) of items that people gave `targets`, in one order."""
-    primary = PRIMARY[kind]
+    `judged_by` names the figure that is compared; the kind's first where it is left out.
+    """
+    primary = metric(kind, judged_by)
     better = "higher" if primary.higher_is_better else "lower"
     if not targets:
         return Paired(0, 0, primary.name, better, reason=NOTHING_SHARED)
     kinds, counts = _kinds(targets, one, other)
     figures = [_DRAWN[kind]([(row[0], row[side]) for row in kinds]) for side in (1, 2)]
     whole = counts[None].astype(np.float64)
-    values = [figure(of(whole)[0]) for of in figures]
-    spread = intervals(counts, lambda draws: {"d": figures[0](draws) - figures[1](draws)}, seed).get("d")
+    values = [figure(of(whole)[primary.name][0]) for of in figures]
+
+    def difference(draws: Floats) -> dict[str, Floats]:
+        ones, others = (of(draws)[primary.name] for of in figures)
+        return {primary.name: ones - others}
+
+    spread = intervals(counts, difference, seed).get(primary.name)
     differing = int(sum(count for (_, a, b), count in zip(kinds, counts, strict=True) if a != b))
     return Paired(
         items=len(targets),

@@ -11,11 +11,11 @@ from typing import Any
 
 from potato.agreement import measure, spans
 from potato.agreement.krippendorff import Agreement
-from potato.schemes import Answer, Kind
+from potato.schemes import Answer, Kind, Metric, metric
 from potato.training.results import scores_multilabel, scores_nominal, scores_numeric, scores_spans, scores_text
 from potato.training.results.scores_row import Scored, Scoring
 
-__all__ = ["PRIMARY", "Primary", "Scored", "score"]
+__all__ = ["Scored", "score"]
 
 NOTHING_HELD_OUT = "no held-out item"
 
@@ -23,37 +23,22 @@ _Figures = Callable[[Scoring, Sequence[Scored]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Primary:
-    """The figure that is shown first and that `min_score` asks for."""
-
-    name: str
-    higher_is_better: bool
-
-
-@dataclass(frozen=True)
 class _Way:
     """How answers of one kind are scored."""
 
-    primary: Primary
     figures: _Figures
     baseline: _Figures
 
 
-_F1 = Primary("macro_f1", higher_is_better=True)
-_MAE = Primary("mae", higher_is_better=False)
-
 _WAYS = {
-    Kind.NOMINAL: _Way(_F1, scores_nominal.figures, scores_nominal.baseline),
-    Kind.MULTILABEL: _Way(_F1, scores_multilabel.figures, scores_multilabel.baseline),
-    Kind.ORDINAL: _Way(_MAE, scores_numeric.ordinal, scores_numeric.baseline),
-    Kind.CONTINUOUS: _Way(_MAE, scores_numeric.continuous, scores_numeric.baseline),
-    Kind.PAIRWISE: _Way(Primary("accuracy", higher_is_better=True), scores_nominal.figures, scores_nominal.baseline),
-    Kind.TEXT: _Way(Primary("chrf", higher_is_better=True), scores_text.figures, scores_text.baseline),
-    Kind.SPAN: _Way(Primary("entity_f1", higher_is_better=True), scores_spans.figures, scores_spans.baseline),
+    Kind.NOMINAL: _Way(scores_nominal.figures, scores_nominal.baseline),
+    Kind.MULTILABEL: _Way(scores_multilabel.figures, scores_multilabel.baseline),
+    Kind.ORDINAL: _Way(scores_numeric.ordinal, scores_numeric.baseline),
+    Kind.CONTINUOUS: _Way(scores_numeric.continuous, scores_numeric.baseline),
+    Kind.PAIRWISE: _Way(scores_nominal.figures, scores_nominal.baseline),
+    Kind.TEXT: _Way(scores_text.figures, scores_text.baseline),
+    Kind.SPAN: _Way(scores_spans.figures, scores_spans.baseline),
 }
-
-PRIMARY = {kind: way.primary for kind, way in _WAYS.items()}
-"""Kind of scheme → its first figure."""
 
 
 def score(
@@ -64,19 +49,21 @@ def score(
     val: Iterable[Scored] = (),
     train_targets: Iterable[Answer] = (),
     seed: int = 0,
+    judged_by: str | None = None,
 ) -> dict[str, Any]:
     """The scores of one scheme as a run keeps them: `kind`, `primary`, `test`, `val`, `baseline`, `agreement`.
 
     `labels` is the project's label order; `train_targets` are the answers that training saw, from which the baseline
-    is made. Figures are on the scale 0 to 1 (errors in points of the scale); what is undefined is None, never 0 or 1,
-    with a sentence in `reasons`. Intervals are 95 %, the same for the same `seed`. An empty split is `{"n": 0}`.
+    is made; `judged_by` names the figure that is `primary`, by default the kind's first. Figures are on the scale 0 to
+    1 (errors in points of the scale); what is undefined is None, never 0 or 1, with a sentence in `reasons`. Intervals
+    are 95 %, the same for the same `seed`. An empty split is `{"n": 0}`.
     """
     way, task = _WAYS[kind], Scoring(tuple(labels), list(train_targets), seed)
     held_out, choosing = list(test), list(val)
     figures = _split(way, task, held_out)
     return {
         "kind": kind.value,
-        "primary": _primary(way.primary, figures),
+        "primary": _primary(metric(kind, judged_by), figures),
         "test": figures,
         "val": _split(way, task, choosing),
         "baseline": way.baseline(task, held_out) if held_out and task.train_targets else None,
@@ -95,7 +82,7 @@ def _split(way: _Way, task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     return way.figures(task, rows) if rows else {"n": 0}
 
 
-def _primary(primary: Primary, test: dict[str, Any]) -> dict[str, Any]:
+def _primary(primary: Metric, test: dict[str, Any]) -> dict[str, Any]:
     value = test.get(primary.name)
     reasons = test.get("reasons", {})
     reason = None if value is not None else reasons.get(primary.name, NOTHING_HELD_OUT)

@@ -36,11 +36,11 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
-    """Macro F1 as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], dict[str, Floats]]:
+    """The figures as functions of how often each of these pairs (human, model) was drawn, one figure a resample."""
     sets = [(frozenset(human), frozenset(model)) for human, model in pairs]
     table = _table(sorted({label for pair in sets for side in pair for label in side}), sets)
-    return lambda draws: _overall(draws, table)["macro_f1"]
+    return lambda draws: _overall(draws, table)
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

@@ -35,17 +35,11 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
-    """Macro F1 as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], dict[str, Floats]]:
+    """The figures as functions of how often each of these pairs (human, model) was drawn, one figure a resample."""
     places = {name: place for place, name in enumerate({name for pair in pairs for name in pair})}
     human, model = (np.eye(len(places))[[places[pair[side]] for pair in pairs]] for side in (0, 1))
-    return lambda draws: _macro_f1(draws @ (human * model), draws @ human, draws @ model)
-
-
-def drawn_accuracy(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
-    """Accuracy as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
-    right = np.asarray([human == model for human, model in pairs], dtype=np.float64)
-    return lambda draws: draws @ right / draws.sum(axis=1)
+    return lambda draws: _of_totals(draws @ (human * model), draws @ human, draws @ model)
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
@@ -78,13 +72,14 @@ def _names(task: Scoring, rows: Sequence[Scored]) -> list[str]:
 
 
 def _overall(matrices: Floats) -> dict[str, Floats]:
-    """Accuracy, macro F1 and Cohen's kappa of confusion matrices (resamples x labels x labels).
+    """The figures of confusion matrices (resamples x labels x labels)."""
+    return _of_totals(np.einsum("rii->ri", matrices), matrices.sum(axis=2), matrices.sum(axis=1))
 
-    Macro F1 is over the labels that humans gave, like every mean over classes here.
-    """
-    total = matrices.sum(axis=(1, 2))
-    hits = np.einsum("rii->ri", matrices)
-    human, model = matrices.sum(axis=2), matrices.sum(axis=1)
+
+def _of_totals(hits: Floats, human: Floats, model: Floats) -> dict[str, Floats]:
+    """Accuracy, macro F1 and Cohen's kappa from how often each label was right, and given by either (resamples x
+    labels). Macro F1 is over the labels that humans gave, like every mean over classes here."""
+    total = human.sum(axis=1)
     observed = hits.sum(axis=1) / total
     chance = (human * model).sum(axis=1) / total**2
     return {

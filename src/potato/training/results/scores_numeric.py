@@ -30,10 +30,13 @@ def continuous(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     return _figures(task, *_numbers(rows), {})
 
 
-def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
-    """The mean absolute error as a function of how often each of these pairs (human, model) was drawn."""
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], dict[str, Floats]]:
+    """The figures as functions of how often each of these pairs (human, model) was drawn, one figure a resample."""
     human, model = np.asarray(pairs, dtype=np.float64).T
-    return lambda draws: _errors(draws, human, model)["mae"]
+    return lambda draws: {
+        **_errors(draws, human, model),
+        "quadratic_kappa": _quadratic_kappa(draws, human, model),
+    }
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

@@ -37,12 +37,12 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
-    """Entity F1 as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], dict[str, Floats]]:
+    """The figures as functions of how often each of these pairs (human, model) was drawn, one figure a resample."""
     places = [(_places(human), _places(model)) for human, model in pairs]
     names = sorted({place[2] for pair in places for side in pair for place in side})
     table = np.asarray([_row(names, pair) for pair in places], dtype=np.float64)
-    return lambda draws: _overall(draws, table)["entity_f1"]
+    return lambda draws: _overall(draws, table)
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

@@ -29,10 +29,10 @@ def figures(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], Floats]:
-    """chrF as a function of how often each of these pairs (human, model) was drawn, one figure a resample."""
+def drawn(pairs: Sequence[tuple[Any, Any]]) -> Callable[[Floats], dict[str, Floats]]:
+    """The figures as functions of how often each of these pairs (human, model) was drawn, one figure a resample."""
     table = _table(pairs)
-    return lambda draws: _overall(draws, table)["chrf"]
+    return lambda draws: _overall(draws, table)
 
 
 def baseline(task: Scoring, rows: Sequence[Scored]) -> dict[str, Any]:

@@ -87,7 +87,11 @@ def _compare(
         return
     entry = verdict.report["by_scheme"][name]
     entry["takes_over"] = name in verdict.live
-    entry["rule"] = {"min_score": settings.writeback.min_score, "max_drop": settings.writeback.max_drop}
+    entry["rule"] = {
+        "figure": scores["primary"]["name"],
+        "min_score": settings.writeback.min_score,
+        "max_drop": settings.writeback.max_drop,
+    }
     entry["compared"] = None
     if comparison is not None:
         new, live = comparison.new, comparison.live

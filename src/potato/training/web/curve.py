@@ -64,17 +64,11 @@ def section(connection: Connection, run: Run) -> Section | None:
 
 
 def _scheme(scheme: str, runs: Sequence[Run]) -> SchemeCurve:
-    primary = runs[-1].scores[scheme]["primary"]
-    title = figures.NAMES.get(primary["name"], "Score")
-    rows = [_row(run, scheme) for run in runs]
+    figure = runs[-1].scores[scheme]["primary"]["name"]
+    title = figures.NAMES.get(figure, "Score")
+    rows = [Row(run, run.counts.get("train"), *figures.value_of(run.scores, scheme, figure)) for run in runs]
     points = [point for row in rows if (point := _point(row)) is not None]
-    return SchemeCurve(scheme, title, plots.learning_curve(points), _sentence(scheme, runs, title), rows)
-
-
-def _row(run: Run, scheme: str) -> Row:
-    primary = (run.scores.get(scheme) or {}).get("primary") or {}
-    value = figures.primary_value(run.scores, scheme)
-    return Row(run, run.counts.get("train"), value, primary.get("interval"))
+    return SchemeCurve(scheme, title, plots.learning_curve(points), _sentence(scheme, runs), rows)
 
 
 def _point(row: Row) -> plots.CurvePoint | None:
@@ -84,19 +78,19 @@ def _point(row: Row) -> plots.CurvePoint | None:
     return plots.CurvePoint(row.run.run_id, row.run.train_share, row.labels, row.value, low, high)
 
 
-def _sentence(scheme: str, runs: Sequence[Run], title: str) -> str:
+def _sentence(scheme: str, runs: Sequence[Run]) -> str:
     """Whether the last quarter of the labels still gained."""
     last = next((run for run in runs if run.train_share == SHARES[-1] and run.state is State.SUCCESS), None)
     gain = (last.scores.get(scheme) or {}).get("to_whole") if last is not None else None
     if not gain or gain["difference"] is None:
         return "Whether the last quarter of the labels still gains is not known yet: the run on 75\u00a0% says it."
-    return gain_sentence(gain, title)
+    return gain_sentence(gain)
 
 
-def gain_sentence(gain: dict[str, Any], title: str) -> str:
+def gain_sentence(gain: dict[str, Any]) -> str:
     """What the whole training split gains over three quarters of it, from their paired comparison."""
     sign = 1 if gain["better"] == "higher" else -1
-    figure = title[0].lower() + title[1:] if not title.startswith("F1") else title
+    figure = figures.within_sentence(gain["name"])
     better = sign * gain["difference"]
     if gain["interval"] is None:
         return f"The last quarter of the labels changed {figure} by {signed(gain['difference'])}; {gain['reason']}."

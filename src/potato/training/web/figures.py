@@ -5,6 +5,7 @@ Everything here is a pure function of the run's JSON, so that a page and a test 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,8 @@ NAMES = {
     "entity_precision": "Entity precision",
     "entity_recall": "Entity recall",
 }
+
+_PEOPLE = frozenset({"Cohen", "Spearman"})
 
 LOWER_IS_BETTER = frozenset({"mae", "rmse", "calibration_error"})
 
@@ -76,10 +79,25 @@ class Confusion:
     rows: list[tuple[str, int, list[Cell]]]
 
 
+def within_sentence(name: str) -> str:
+    """The figure's title as it stands in a sentence."""
+    title = NAMES.get(name, "Score")
+    return title if title.split("'")[0] in _PEOPLE else title[0].lower() + title[1:]
+
+
 def primary_value(scores: dict[str, Any], scheme: str) -> float | None:
     """The figure of `scheme` that is shown first; None where it is undefined or the run has no scores."""
     value = (scores.get(scheme, {}).get("primary") or {}).get("value")
     return value if isinstance(value, (int, float)) else None
+
+
+def value_of(scores: dict[str, Any], scheme: str, name: str) -> tuple[float | None, Sequence[float] | None]:
+    """The held-out figure `name` of a scheme and its interval, whichever figure the run was judged by."""
+    test = (scores.get(scheme) or {}).get("test") or {}
+    value = test.get(name)
+    if not isinstance(value, (int, float)):
+        return None, None
+    return value, (test.get("intervals") or {}).get(name)
 
 
 def figures(score: dict[str, Any]) -> list[Figure]:

@@ -192,13 +192,17 @@ def score_card(scheme: str, score: dict[str, Any]) -> dict[str, Any]:
 
 
 def histories(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """For each scheme that a finished run has a score of: that score over time, and against the labels."""
+    """For each scheme that a finished run has a score of: that score over time, and against the labels.
+
+    All by the figure that the newest of `runs`, the first, was judged by, so that they can be compared.
+    """
     schemes = {name for run in runs for name in run.scores}
     made = []
     for name in sorted(schemes):
-        scores = [score for run in runs if (score := _history_score(run, name)) is not None]
+        figure = _primary_name(runs, name)
+        scores = [score for run in runs if (score := _history_score(run, name, figure)) is not None]
         if scores:
-            title = figures.NAMES.get(_primary_name(runs, name), "Score")
+            title = figures.NAMES.get(figure, "Score")
             made.append(
                 {
                     "scheme": name,
@@ -216,12 +220,11 @@ def _primary_name(runs: Sequence[Run], scheme: str) -> str:
     return next((name for name in names if name), "")
 
 
-def _history_score(run: Run, scheme: str) -> plots.Score | None:
-    value = figures.primary_value(run.scores, scheme)
+def _history_score(run: Run, scheme: str, figure: str) -> plots.Score | None:
+    value, interval = figures.value_of(run.scores, scheme, figure)
     if value is None or run.finished_at is None:
         return None
-    primary, baseline = run.scores[scheme]["primary"], run.scores[scheme].get("baseline") or {}
-    low, high = primary.get("interval") or (None, None)
+    low, high = interval or (None, None)
     return plots.Score(
         run_id=run.run_id,
         trainer=run.trainer,
@@ -230,5 +233,5 @@ def _history_score(run: Run, scheme: str) -> plots.Score | None:
         value=value,
         low=low,
         high=high,
-        baseline=baseline.get(primary.get("name")),
+        baseline=(run.scores[scheme].get("baseline") or {}).get(figure),
     )
