@@ -14,8 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 import site_scenes as scenes
+from makers import write_rows
 from potato.admin.agreement import measure
 from potato.items.exporting import export_labels
+from potato.items.importing import import_labels
 from potato.store import Database
 from potato.tasks import TaskRunner
 
@@ -146,6 +148,25 @@ def test_the_items_page_shows_who_answered_holds_skipped_and_flagged(tmp_path: P
         for show, wanted in (("flagged", ["i1"]), ("skipped", ["i2"])):
             listed = client.get("/admin/items", params={"show": show}, headers=scenes.PAGE).text
             assert re.findall(r'<th scope="row" dir="auto">(?:<a [^>]*>)?(\w+)<', listed) == wanted
+
+
+def test_an_items_page_marks_the_answer_that_came_when_there_were_enough(tmp_path: Path) -> None:
+    """annotation 31"""
+    project = scenes.project(tmp_path, ["one"])
+    lines = [
+        {"id": "i1", "annotator": name, "annotations": {"sentiment": "positive"}, "at": f"2026-11-29T14:1{minute}:00Z"}
+        for minute, name in enumerate(("zoe", "ann"))
+    ]
+    with scenes.served(project, headers=scenes.PAGE) as client:
+        database = Database(project.database_url)
+        import_labels(project, database, write_rows(tmp_path, lines, "labels.jsonl"))
+        database.close()
+        client.post("/admin/sign-in", data={"key": scenes.KEY})
+        page = client.get("/admin/items/1").text
+    assert [re.findall(f'<td dir="auto">{name}( <span class="badge warn")?', page) for name in ("ann", "zoe")] == [
+        [' <span class="badge warn"'],
+        [""],
+    ]
 
 
 def test_labels_are_downloaded_in_every_format_that_is_a_file(admin: TestClient, tmp_path: Path) -> None:

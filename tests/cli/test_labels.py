@@ -30,8 +30,8 @@ def test_labels_come_in_before_the_first_start_and_go_out(tmp_path: Path) -> Non
     assert done.stderr == "1 annotation of 1 item by 1 annotator\n"
     assert potato(tmp_path, "export", "config.yaml", "--format", "csv", "--out", "o.csv").stdout == ""
     assert (tmp_path / "o.csv").read_bytes() == (
-        b"id,annotator,at,skipped,flagged,annotations.sentiment,text\r\n"
-        b"1,ann,2026-11-29T14:15:00.000Z,,,positive,text 1\r\n"
+        b"id,annotator,at,skipped,flagged,extra,annotations.sentiment,text\r\n"
+        b"1,ann,2026-11-29T14:15:00.000Z,,,,positive,text 1\r\n"
     )
     assert (tmp_path / "o.csv.manifest.json").exists()
 

@@ -17,8 +17,10 @@ from makers import NOW, SENTIMENT, Small, later, make_project, opened, small, wr
 from potato.items.exporters import EXPORTERS
 from potato.items.exporting import Manifest, NeedsFolder, export_file
 from potato.items.importers import PlainLine, plain_lines
+from potato.items.importing import InvalidLabels, import_labels
 from potato.items.loading import load_items
 from potato.items.problems import InvalidData
+from potato.items.tasks import load
 from potato.schemes.registry import SCHEME_TYPES
 from potato.store import accounts, adjudications, exporting
 from potato.store.adjudications import decided_at
@@ -165,18 +167,54 @@ def test_an_odd_store_is_exported_whole_in_every_format(tmp_path: Path, what: st
                 assert (len(lines), said) == (manifest["lines"], counts["annotations"]), form
 
 
-def test_another_overlap_after_a_restart_changes_nothing_of_what_is_exported(tmp_path: Path) -> None:
+def test_another_overlap_after_a_restart_changes_nothing_of_what_is_exported_but_what_is_extra(tmp_path: Path) -> None:
+    """annotation 31: those are extra that came when enough others had answered."""
     schemes = [SENTIMENT]
     with small(tmp_path, 3, annotations_per_item=3, annotation_schemes=schemes) as project:
-        for minute, name in enumerate(("ann", "bob", "cem")):
+        load(project.project, project.database, {})
+        for minute, name in enumerate(("cem", "ann", "bob")):
             project.save(project.user(name), 1, {"sentiment": "positive"}, later(minute))
+        project.save(project.user("cem"), 1, {"sentiment": "negative"}, later(9))
         project.skip(project.user("ann"), 2, "no")
         exports = {form: _export(project, form) for form in EXPORTERS}
-        for overlap in (1, 5):
+        lines = _lines(project)
+        for overlap, extra in ((1, ["ann", "bob"]), (5, []), (2, ["bob"]), (3, [])):
             changed = make_project(tmp_path, annotations_per_item=overlap, annotation_schemes=schemes)
-            load_items(changed, project.database)
+            load(changed, project.database, {})
             again = Small(changed, project.database)
-            assert {form: _export(again, form) for form in EXPORTERS} == exports
+            assert [line["annotator"] for line in _lines(again) if line.get("extra")] == extra
+            assert [{**line, "extra": None} for line in _lines(again)] == [{**line, "extra": None} for line in lines]
+        assert {form: _export(again, form) for form in EXPORTERS} == exports
+
+
+def _lines(project: Small) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _export(project, "jsonl")[0].splitlines()]
+
+
+@pytest.mark.parametrize("form", [form for form, exporter in EXPORTERS.items() if exporter.comes_back])
+def test_which_answers_are_extra_comes_back(tmp_path: Path, form: str) -> None:
+    """annotation 31: also where the earlier of two has changed their mind since."""
+    at = target(tmp_path, form)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with small(tmp_path / "a", 2) as project:
+        for minute, (name, item) in enumerate((("cem", 1), ("ann", 1), ("bob", 2), ("ann", 2), ("cem", 1))):
+            project.save(project.user(name), item, {"sentiment": "positive"}, later(minute))
+        manifest = export_file(project.project, project.database, at, form)
+        lines = _lines(project)
+    assert [(line["id"], line["annotator"]) for line in lines if line.get("extra")] == [("1", "ann"), ("2", "ann")]
+    assert manifest.extra == json.loads(Path(f"{at}.manifest.json").read_text())["extra"] == 2
+    with small(tmp_path / "b", 2) as other:
+        assert import_labels(other.project, other.database, at).outcome.new == 4
+        assert _lines(other) == lines
+
+
+def test_a_wrong_word_on_what_is_extra_is_told(tmp_path: Path) -> None:
+    with small(tmp_path, 1) as project:
+        line = {"id": "1", "annotator": "ann", "annotations": {"sentiment": "positive"}, "extra": "maybe"}
+        write_rows(tmp_path, [line], "labels.jsonl")
+        with pytest.raises(InvalidLabels, match=r"labels.jsonl:1: extra is a text; it is true or false"):
+            import_labels(project.project, project.database, tmp_path / "labels.jsonl")
 
 
 def _export(project: Small, form: str) -> tuple[bytes, dict[str, Any]]:

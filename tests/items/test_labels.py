@@ -58,7 +58,7 @@ def test_labels_come_in_and_go_out_as_they_were(tmp_path: Path) -> None:
         line("1", "bob", at="2026-11-29T14:15:00.000Z", sentiment="negative"),
         line("2", at="2026-11-29T14:16:00.000Z", topics=[]),
     ]
-    with small(tmp_path, annotation_schemes=SCHEMES) as project:
+    with small(tmp_path, annotations_per_item=2, annotation_schemes=SCHEMES) as project:
         report = take_in(project, *lines)
         assert (report.lines, report.annotators, report.outcome.new) == (3, 2, 5)
         assert exported(project) == lines
@@ -290,6 +290,7 @@ def test_a_file_and_its_manifest_say_the_same_as_the_store(tmp_path: Path) -> No
             "by_scheme": {"sentiment": 3, "sure": 1, "topics": 1},
             "skipped": 2,
             "flagged": 0,
+            "extra": 1,
             "adjudicated": {},
             "pre_labels": {},
             "no_longer_in_project": {},

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from makers import NOW, Small, later, small, texts, write_rows
 from potato.items.loading import load_items
-from potato.store import Writer, assignments
+from potato.store import Writer, assignments, one_item
 from potato.store.assignments import NothingLeft
 from potato.store.rules import Rules
 
@@ -83,6 +83,19 @@ def test_a_late_extra_answer_is_kept_and_flagged(tmp_path: Path) -> None:
         assert project.save(ann, 1, {"sentiment": "negative"}, later(13)).extra
         assert project.progress(ann).total_done == 1
         assert project.read(lambda conn: conn.exec_driver_sql("SELECT count(*) FROM annotations").scalar()) == 2
+
+
+def test_an_extra_answer_is_none_any_more_once_an_earlier_one_is_taken_back(tmp_path: Path) -> None:
+    """annotation 31"""
+    with small(tmp_path, 1) as project:
+        names = ("ann", "bob", "cem")
+        for minute, name in enumerate(names):
+            assert project.save(project.user(name), 1, POSITIVE, later(minute)).extra is (name != "ann")
+        assert [answer.extra for answer in project.read(one_item.answers, 1)] == [False, True, True]
+        project.save(project.user("ann"), 1, {"sentiment": None}, later(3))
+        assert [answer.extra for answer in project.read(one_item.answers, 1)] == [False, True]
+        assert project.save(project.user("ann"), 1, POSITIVE, later(4)).extra
+        assert project.progress(project.user("ann")).total_done == 1
 
 
 def test_a_skipped_item_goes_to_others_and_not_back(tmp_path: Path) -> None:

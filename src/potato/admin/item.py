@@ -32,13 +32,15 @@ _GATES = {
 
 @dataclass(frozen=True)
 class Answered:
-    """An annotator's answer in words; `scheme` empty and `text` the reason for a skip."""
+    """An annotator's answer in words; `scheme` empty and `text` the reason for a skip. `extra`: given when enough
+    others had answered."""
 
     annotator: str
     scheme: str
     text: str
     at: str
     origin: str
+    extra: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def item_view(connection: Connection, project: Project, seq: int) -> ItemView:
 
 
 def _answered(project: Project, row: one_item.Answer) -> Answered:
-    return Answered(row.annotator, row.scheme, _said(project, row.scheme, row.value), row.at, row.origin)
+    return Answered(row.annotator, row.scheme, _said(project, row.scheme, row.value), row.at, row.origin, row.extra)
 
 
 def _predicted(project: Project, row: one_item.Prediction) -> Predicted:

@@ -20,7 +20,7 @@ from potato.items.pre_labels import pre_labels
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store import Connection, Database, adjudications
-from potato.store.annotations import count_by_scheme, count_flags, count_skips
+from potato.store.annotations import count_by_scheme, count_extra, count_flags, count_skips
 from potato.store.exporting import AnsweredItem, Said, answered_items
 from potato.training.contract.files import sync_folder, write_json
 
@@ -60,6 +60,7 @@ class Manifest:
     answers: Counter[str] = field(default_factory=Counter)
     skipped: int = 0
     flagged: int = 0
+    extra: int = 0
     adjudicated: Counter[str] = field(default_factory=Counter)
     pre_labels: Counter[str] = field(default_factory=Counter)
     no_longer_in_project: dict[str, Counter[str]] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class Manifest:
             "by_scheme": dict(self.answers),
             "skipped": self.skipped,
             "flagged": self.flagged,
+            "extra": self.extra,
             "adjudicated": dict(self.adjudicated),
             "pre_labels": dict(self.pre_labels),
             "no_longer_in_project": {name: dict(counts) for name, counts in self.no_longer_in_project.items()},
@@ -162,8 +164,9 @@ class _Export:
         stored, decided = count_by_scheme(self._conn), adjudications.count_by_scheme(self._conn)
         lines = self._lines(writes)
         write(_counted(lines, manifest, self._project.schemes), self._options(stored, decided))
-        wrote = _counts(manifest.answers, manifest.skipped, manifest.flagged, manifest.adjudicated)
-        has = _counts(stored, count_skips(self._conn), count_flags(self._conn), decided)
+        wrote = _counts(manifest.answers, manifest.skipped, manifest.flagged, manifest.extra, manifest.adjudicated)
+        noted = count_skips(self._conn), count_flags(self._conn), count_extra(self._conn)
+        has = _counts(stored, *noted, decided)
         if wrote != has:
             raise ExportDiffers(wrote, has)
         return manifest
@@ -190,9 +193,12 @@ class _Export:
         )
 
 
-def _counts(answers: Mapping[str, int], skipped: int, flagged: int, decided: Mapping[str, int]) -> dict[str, Any]:
+def _counts(
+    answers: Mapping[str, int], skipped: int, flagged: int, extra: int, decided: Mapping[str, int]
+) -> dict[str, Any]:
     """What must be the same in an export and in the store."""
-    return {"annotations": dict(answers), "skipped": skipped, "flagged": flagged, "adjudicated": dict(decided)}
+    noted = {"skipped": skipped, "flagged": flagged, "extra": extra}
+    return {"annotations": dict(answers), **noted, "adjudicated": dict(decided)}
 
 
 def _labels(item: AnsweredItem) -> Iterator[Labels]:
@@ -204,6 +210,8 @@ def _labels(item: AnsweredItem) -> Iterator[Labels]:
     for name in sorted({*by_annotator, *notes}) if notes else by_annotator:
         said_ = by_annotator.get(name, [])
         note = notes.get(name)
+        if note is not None and not said_ and note.skipped is None and note.flagged is None:
+            continue  # done without an answer, as nothing is required
         at = max(said.at for said in said_) if said_ else ""
         yield Labels(
             item.seq,
@@ -215,6 +223,7 @@ def _labels(item: AnsweredItem) -> Iterator[Labels]:
             None if note is None else note.skipped,
             {said.scheme: detail for said in said_ if (detail := _detail(said))},
             flagged=None if note is None else note.flagged,
+            extra=note is not None and note.extra,
         )
     for name, made in groupby(item.decided, key=lambda each: each.annotator):
         of_one = list(made)
@@ -251,6 +260,7 @@ def _counted(lines: Iterable[Line], manifest: Manifest, schemes: Mapping[str, Sc
             manifest.annotators.add(line.annotator)
         manifest.skipped += line.skipped is not None
         manifest.flagged += line.flagged is not None
+        manifest.extra += line.extra
         counts = manifest.answers if line.adjudicator is None else manifest.adjudicated
         for name, answer in line.answers.items():
             counts[name] += 1

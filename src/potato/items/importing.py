@@ -15,7 +15,7 @@ from potato.schemes import InvalidAnswer
 from potato.store import Connection, Database, adjudications, imports
 from potato.store import items as store_items
 from potato.store.clock import Clock, utc_now
-from potato.store.imports import FLAG, NOBODY, PIECE, SKIP, Clash, Outcome, Staged
+from potato.store.imports import EXTRA, FLAG, NOBODY, PIECE, SKIP, Clash, Outcome, Staged
 from potato.store.rules import Rules
 
 
@@ -191,6 +191,8 @@ class _Import:
             yield Staged(item, annotator, SKIP, line.skipped or None, line.at, line.line)
         if line.flagged is not None:
             yield Staged(item, annotator, FLAG, line.flagged, line.at, line.line)
+        if line.extra:
+            yield Staged(item, annotator, EXTRA, None, line.at, line.line)
 
     def _decided(self, line: LabelLine, item: int) -> Iterator[Staged]:
         for scheme, (raw, reason) in line.refused.items():

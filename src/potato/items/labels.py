@@ -1,7 +1,7 @@
 """The plain form of labels: one line for each item and annotator.
 
 `{"id": "1_1", "annotator": "rater-03", "annotations": {"sentiment": "positive"}, "at": "2026-11-29T14:15:00Z"}`, and
-where there is something to say `skipped` (why, may be empty) and `details` (by scheme `origin`, `suggestion`,
+where there is something to say `skipped` (why, may be empty), `extra` and `details` (by scheme `origin`, `suggestion`,
 `elapsed_ms`). `importers` turns whatever else can be read into it.
 """
 
@@ -20,7 +20,19 @@ from potato.schemes import Answer, InvalidAnswer
 from potato.store.clock import from_text, to_text
 from potato.store.users import InvalidName, check_name
 
-KEYS = {"id", "annotator", "adjudicator", "annotations", "at", "skipped", "flagged", "details", "pre_labels", "text"}
+KEYS = {
+    "id",
+    "annotator",
+    "adjudicator",
+    "annotations",
+    "at",
+    "skipped",
+    "flagged",
+    "extra",
+    "details",
+    "pre_labels",
+    "text",
+}
 ORIGINS = ("none", "accepted", "changed")
 
 
@@ -42,6 +54,7 @@ class LabelLine:
     flagged: str | None = None
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
     adjudicator: str | None = None
+    extra: bool = False
 
 
 class _Wrong(Exception):
@@ -90,6 +103,7 @@ class LabelReader:
             skipped=_reason("skipped", fields.get("skipped")),
             flagged=_reason("flagged", fields.get("flagged")),
             details=_details(fields.get("details")),
+            extra=_extra(fields.get("extra")),
         )
         self._parse(line, fields.get("annotations"))
         return line
@@ -140,6 +154,12 @@ def _reason(name: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise _Wrong(f"{name} is {called(value)}; it is a text, the reason")
+
+
+def _extra(value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise _Wrong(f"extra is {called(value)}; it is true or false")
 
 
 def _details(value: Any) -> dict[str, dict[str, Any]]:

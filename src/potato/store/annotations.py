@@ -131,6 +131,9 @@ _COUNTS = select(answers_.c.scheme, func.count()).group_by(answers_.c.scheme)
 
 _SKIP_COUNT = select(func.count()).where(assignments.c.state == State.SKIPPED.value)
 _FLAG_COUNT = select(func.count()).where(assignments.c.flag.is_not(None))
+_EXTRA_COUNT = select(func.count()).where(
+    assignments.c.extra, exists().where(answers_.c.item == assignments.c.item, answers_.c.user == assignments.c.user)
+)
 _LABELLED = select(answers_.c.scheme, func.count(answers_.c.item.distinct())).group_by(answers_.c.scheme)
 
 
@@ -220,6 +223,11 @@ def count_skips(conn: Connection) -> int:
 def count_flags(conn: Connection) -> int:
     """How many times an annotator has flagged an item."""
     return conn.execute(_FLAG_COUNT).scalar() or 0
+
+
+def count_extra(conn: Connection) -> int:
+    """How many times an annotator has answered an item that enough others had answered."""
+    return conn.execute(_EXTRA_COUNT).scalar() or 0
 
 
 def labelled_items(conn: Connection) -> dict[str, int]:

@@ -40,12 +40,14 @@ class Said(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """That an annotator has skipped the item, or flagged it, and why; None where they did not."""
+    """That an annotator has skipped the item, or flagged it, and why; None where they did not. `extra`: that they
+    answered when enough others had."""
 
     annotator: str
     skipped: str | None
     flagged: str | None
     at: str
+    extra: bool
 
 
 class AnsweredItem(NamedTuple):
@@ -90,8 +92,8 @@ def _item(parts: list[Any], names: dict[int, str], parse: _Parser) -> AnsweredIt
 
 
 def _noted(row: Any, names: dict[int, str]) -> Noted:
-    _, _, _, user, state, reason, flag, at = row
-    return Noted(names[user], (reason or "") if state == State.SKIPPED.value else None, flag, at)
+    _, _, _, user, state, reason, flag, at, extra = row
+    return Noted(names[user], (reason or "") if state == State.SKIPPED.value else None, flag, at, bool(extra))
 
 
 def _numbered(groups: Iterator[tuple[int, list[Any]]], kind: int) -> Iterator[tuple[int, int, list[Any]]]:
@@ -152,8 +154,8 @@ def _decisions(*, text: bool) -> Select[Any]:
 def _notes(*, text: bool) -> Select[Any]:
     met = assignments.c
     return (
-        select(met.item, *_about(text), met.user, met.state, met.reason, met.flag, met.at)
+        select(met.item, *_about(text), met.user, met.state, met.reason, met.flag, met.at, met.extra)
         .join(items, items.c.seq == met.item)
-        .where(or_(met.state == State.SKIPPED.value, met.flag.is_not(None)))
+        .where(or_(met.state == State.SKIPPED.value, met.flag.is_not(None), met.extra))
         .order_by(assignments.c.item)
     )

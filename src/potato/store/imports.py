@@ -33,6 +33,8 @@ SKIP = ""
 """The scheme of a staged row that says: this annotator skipped the item. Its value is why."""
 FLAG = "\n"
 """The scheme, which no question can have, of a staged row that says: this annotator flagged the item, and why."""
+EXTRA = "\t"
+"""The scheme, which no question can have, of a staged row that says: enough others had answered before this one."""
 WRITTEN = ("new", "changed")
 """The verdicts on rows that are written."""
 NOBODY = ""
@@ -248,6 +250,8 @@ class _Decisions:
         if row.annotator == NOBODY:
             return self._decision_verdict(row)
         key = (row.item, self.users.get(row.annotator, 0))
+        if row.scheme == EXTRA:
+            return "order"
         if row.scheme == SKIP:
             return self._skip_verdict(key, row)
         if row.scheme == FLAG:
@@ -328,7 +332,9 @@ def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: 
         if decisions.states.get(key, (None,))[0] not in (State.DONE, new.state)
     }
     if unsettled:
-        settle(conn, unsettled, rules)
+        late = {(row.item, decisions.users[row.annotator]) for row in rows if row.scheme == EXTRA}
+        in_order = sorted(unsettled, key=lambda key: (key in late, unsettled[key].at))
+        settle(conn, {key: unsettled[key] for key in in_order}, rules)
     for (item, user), reason in flags.items():
         flag(conn, user, item, reason)
 
@@ -356,14 +362,16 @@ def _ids(conn: Connection, names: set[str], create: datetime | None) -> dict[str
 
 
 def _piece(conn: Connection, import_id: int, skipped: int) -> tuple[list[Staged], bool]:
-    """Up to `PIECE` rows, all of an annotator's to an item together, and whether they are the last."""
+    """Up to `PIECE` rows, and whether they are the last. All of an item's are together, so that its answers are taken
+    in the order in which they were given; those of an item that has more than `PIECE` by annotator."""
     found = conn.execute(_PIECE, {"of_import": import_id, "skipped": skipped, "most": PIECE + 1})
     rows = [Staged(**row._mapping) for row in found]
     if len(rows) <= PIECE:
         return rows, True
     following = rows.pop()
-    whole = [row for row in rows if (row.item, row.annotator) != (following.item, following.annotator)]
-    return whole or rows, False
+    items = [row for row in rows if row.item != following.item]
+    annotators = [row for row in rows if (row.item, row.annotator) != (following.item, following.annotator)]
+    return items or annotators or rows, False
 
 
 def _key(import_id: int, row: Staged) -> dict[str, Any]:

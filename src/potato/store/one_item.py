@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, exists, literal, select
+from sqlalchemy import Connection, and_, exists, false, func, literal, select
 
 from potato.store import tables
 from potato.store.tables import assignments, held_out_answers, live_runs, runs, users
 
 
 class Answer(NamedTuple):
-    """An annotator's present answer to one question."""
+    """An annotator's present answer to one question. `extra`: enough others had answered the item already."""
 
     annotator: str
     scheme: str
     value: Any
     at: str
     origin: str
+    extra: bool
 
 
 class Skip(NamedTuple):
@@ -45,12 +46,13 @@ def answers(conn: Connection, item: int) -> list[Answer]:
     """The item's answers, by question, then annotator."""
     a = tables.annotations.c
     query = (
-        select(users.c.name, a.scheme, a.value, a.at, a.origin)
+        select(users.c.name, a.scheme, a.value, a.at, a.origin, func.coalesce(assignments.c.extra, false()))
         .join(users, users.c.id == a.user)
+        .outerjoin(assignments, and_(assignments.c.item == a.item, assignments.c.user == a.user))
         .where(a.item == item)
         .order_by(a.scheme, users.c.name)
     )
-    return [Answer(*row) for row in conn.execute(query)]
+    return [Answer(*row[:5], extra=bool(row[5])) for row in conn.execute(query)]
 
 
 def skips(conn: Connection, item: int) -> list[Skip]:

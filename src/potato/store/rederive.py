@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, delete, func, insert, literal, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, literal, or_, select, update
 
 from potato.schemes import Answer, Scheme
 from potato.store import facts
@@ -20,6 +20,7 @@ from potato.store.databases.database import Database
 from potato.store.items import visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, TAKES, State
+from potato.store.tables import annotation_history as history
 from potato.store.tables import annotations as answers_
 from potato.store.tables import assignments, cursors, items, returned, users, wanted
 
@@ -30,6 +31,11 @@ _ANSWERS = select(answers_.c.item, answers_.c.user, answers_.c.scheme, answers_.
     answers_.c.item, answers_.c.user
 )
 _STATES = select(assignments.c.item, assignments.c.user, assignments.c.state)
+_SET_EXTRA = (
+    update(assignments)
+    .where(assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("of_user"))
+    .values(extra=bindparam("new"))
+)
 _SET_STATE = (
     update(assignments)
     .where(assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("of_user"))
@@ -48,6 +54,7 @@ def rederive(database: Database, rules: Rules, now: datetime) -> bool:
         if before is not None:
             _rename(conn, rules, to_text(now))
             _states(conn, rules)
+            _extra(conn, rules.target)
             _counts(conn, rules.target)
         facts.put(conn, FACT, print_)
     return before is not None
@@ -83,6 +90,39 @@ def _states(conn: Connection, rules: Rules) -> None:
             changed.append({"of_item": item, "of_user": user, "new": State.LAPSED.value})
     for start in range(0, len(changed), _PIECE):
         conn.execute(_SET_STATE, changed[start : start + _PIECE])
+
+
+def _extra(conn: Connection, target: int) -> None:
+    """Which of an item's answers go beyond the target: those that came last."""
+    met = assignments.c
+    conn.execute(update(assignments).where(met.extra, met.state != State.DONE.value).values(extra=False))
+    marked = func.max(case((met.extra, 1), else_=0))
+    affected = (
+        select(met.item)
+        .where(met.state == State.DONE.value)
+        .group_by(met.item)
+        .having(or_(func.count() > target, marked == 1))
+    )
+    first = (
+        select(history.c.item, history.c.user, func.min(history.c.at).label("at"))
+        .where(history.c.item.in_(affected))
+        .group_by(history.c.item, history.c.user)
+        .subquery()
+    )
+    answered = (
+        select(met.item, met.user, met.extra)
+        .outerjoin(first, and_(first.c.item == met.item, first.c.user == met.user))
+        .where(met.state == State.DONE.value, met.item.in_(affected))
+        .order_by(met.item, met.extra, func.coalesce(first.c.at, met.at), met.user)
+    )
+    changed = [
+        {"of_item": item, "of_user": user, "new": place >= target}
+        for item, rows in groupby(conn.execute(answered).all(), key=lambda row: row[0])
+        for place, (_, user, was) in enumerate(rows)
+        if bool(was) is not (place >= target)
+    ]
+    for start in range(0, len(changed), _PIECE):
+        conn.execute(_SET_EXTRA, changed[start : start + _PIECE])
 
 
 def _by_annotator(conn: Connection) -> Iterator[tuple[tuple[int, int], dict[str, Answer]]]:

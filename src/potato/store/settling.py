@@ -82,8 +82,9 @@ def settle(
 ) -> set[Key]:
     """Give annotators their new standing to items, and keep every count right.
 
-    Returns those of `changes` that are `extra`: answers to an item that enough others had answered already. `before`
-    are the `standings` of the items, where the caller has them.
+    Returns those of `changes` that are `extra`: answers to an item that enough others had answered already. An extra
+    answer is none any more once one of the others is taken back. `before` are the `standings` of the items, where the
+    caller has them.
     """
     before = standings(conn, [item for item, _ in changes]) if before is None else before
     after: dict[int, dict[int, State]] = {item: {u: s.state for u, s in row.items()} for item, row in before.items()}
@@ -95,6 +96,7 @@ def settle(
             extra.add((item, user))
         after[item][user] = new.state
         rows.append(row)
+    rows += _moved_up(before, changes, after, rules.target)
     with together(conn):
         upsert(conn, assignments, ("item", "user"), rows)
         _count_users(conn, changes, before)
@@ -123,6 +125,19 @@ def _row(item: int, user: int, new: Standing, old: Stood | None, *, full: bool) 
         "extra": extra and new.state is State.DONE,
         "at": old.at if old else new.at,
     }
+
+
+def _moved_up(
+    before: Standings, changes: Mapping[Key, Standing], after: Mapping[int, Mapping[int, State]], target: int
+) -> list[dict[str, object]]:
+    """The rows of answers that were extra and are not any more, as the item lacks others now; the earliest first."""
+    rows = []
+    for item, stood in before.items():
+        late = [user for user, was in stood.items() if was.extra and (item, user) not in changes]
+        if late and (room := target + len(late) - _done(after[item])) > 0:
+            late.sort(key=lambda user: (stood[user].at, user))
+            rows += [_row(item, user, stood[user], None, full=False) for user in late[:room]]
+    return rows
 
 
 def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Standings) -> None:

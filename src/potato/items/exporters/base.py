@@ -32,7 +32,7 @@ class Labels(NamedTuple):
     """What one annotator says of one item; or, with `adjudicator` and no annotator, what was decided about it.
 
     `text` is empty unless the exporter `reads_text`. `skipped` and `flagged` are reasons, None where there was
-    neither.
+    neither. `extra`: enough others had answered the item already.
     """
 
     seq: int
@@ -45,6 +45,7 @@ class Labels(NamedTuple):
     details: Mapping[str, Mapping[str, Any]] = {}
     adjudicator: str | None = None
     flagged: str | None = None
+    extra: bool = False
 
     @property
     def is_flag_only(self) -> bool:
@@ -59,6 +60,8 @@ class Labels(NamedTuple):
             line["skipped"] = self.skipped
         if self.flagged is not None:
             line["flagged"] = self.flagged
+        if self.extra:
+            line["extra"] = True
         if self.details:
             line["details"] = self.details
         return line

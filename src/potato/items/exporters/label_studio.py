@@ -53,9 +53,10 @@ def _annotation(line: Labels, options: Options) -> dict[str, Any]:
             part for name, answer in line.answers.items() for part in _results(name, answer, line.text, options)
         ],
     }
-    if line.skipped:
-        annotation["meta"] = {"reason": line.skipped}
-    return annotation
+    meta: dict[str, Any] = {"reason": line.skipped} if line.skipped else {}
+    if line.extra:
+        meta["extra"] = True
+    return {**annotation, "meta": meta} if meta else annotation
 
 
 def _results(name: str, answer: Answer, text: str, options: Options) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from potato.schemes import Answer, Kind
 ROWS = 20_000
 """Rows that are held at once, and that make one group of rows in the file."""
 
-_FIXED = ("id", "annotator", "adjudicator", "at", "skipped", "flagged", OTHERS, "details", "text")
+_FIXED = ("id", "annotator", "adjudicator", "at", "skipped", "flagged", "extra", OTHERS, "details", "text")
 
 _EXACT = 2**53
 """Whole numbers up to this one are exact as floating point."""
@@ -48,7 +48,14 @@ class _Columns:
         self._kinds = {name: options.known[name].kind if name in options.known else None for name in options.schemes}
         fixed = [("id", text), ("annotator", text), ("adjudicator", text), ("at", pa.timestamp("ms", tz="UTC"))]
         answers = [(COLUMN + name, _type(pa, kind)) for name, kind in self._kinds.items() if kind in _FITS]
-        rest = [("skipped", text), ("flagged", text), (OTHERS, text), ("details", text), ("text", text)]
+        rest = [
+            ("skipped", text),
+            ("flagged", text),
+            ("extra", pa.bool_()),
+            (OTHERS, text),
+            ("details", text),
+            ("text", text),
+        ]
         self.schema = pa.schema([*fixed, *answers, *rest])
         self._columns: dict[str, list[Any]] = {name: [] for name in self.schema.names}
         self._untyped = [name for name, kind in self._kinds.items() if kind not in _FITS]
@@ -67,7 +74,7 @@ class _Columns:
                 add(value)
         return len(self._columns["id"])
 
-    def _fixed(self, line: Labels) -> tuple[str | None, ...]:
+    def _fixed(self, line: Labels) -> tuple[str | bool | None, ...]:
         """The values of the columns `_FIXED`, once the answers are in their own."""
         others = self._take_answers(line.answers)
         return (
@@ -77,6 +84,7 @@ class _Columns:
             line.at,
             None if line.skipped is None else _sound(line.skipped),
             None if line.flagged is None else _sound(line.flagged),
+            line.extra,
             self._encode(others) if others else None,
             self._encode(line.details) if line.details else None,
             _sound(line.text),

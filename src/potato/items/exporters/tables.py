@@ -31,7 +31,9 @@ class Table(FileExporter):
         who = ["adjudicator"] if options.adjudicated else []
         with as_text(file) as text:
             writer = csv.writer(text, delimiter=self._delimiter, lineterminator="\r\n")
-            writer.writerow(map(guard, ("id", "annotator", *who, "at", "skipped", "flagged", *columns, "text")))
+            writer.writerow(
+                map(guard, ("id", "annotator", *who, "at", "skipped", "flagged", "extra", *columns, "text"))
+            )
             for line in lines:
                 if isinstance(line, Labels):
                     writer.writerow(map(guard, _row(line, options)))
@@ -45,8 +47,8 @@ def guarded(cell: str) -> str:
 def _row(line: Labels, options: Options) -> list[str]:
     who = [line.adjudicator or ""] if options.adjudicated else []
     answers = [cell(line.answers.get(name)) for name in options.schemes]
-    reasons = [reason_cell(line.skipped), reason_cell(line.flagged)]
-    return [line.item, line.annotator or "", *who, line.at, *reasons, *answers, line.text]
+    noted = [reason_cell(line.skipped), reason_cell(line.flagged), YES if line.extra else ""]
+    return [line.item, line.annotator or "", *who, line.at, *noted, *answers, line.text]
 
 
 def reason_cell(reason: str | None) -> str:

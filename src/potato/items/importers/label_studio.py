@@ -71,8 +71,11 @@ def _line(item: Any, text: str, made: Mapping[str, Any], project: Project) -> di
     at = made.get("updated_at") or made.get("created_at")
     if at:
         line["at"] = at
+    meta = made.get("meta") or {}
     if made.get("was_cancelled"):
-        line["skipped"] = str((made.get("meta") or {}).get("reason", ""))
+        line["skipped"] = str(meta.get("reason", ""))
+    if meta.get("extra") is True:
+        line["extra"] = True
     return line
 
 

@@ -46,12 +46,14 @@ def _from_cells(row: Mapping[str, str], schemes: Mapping[str, Scheme]) -> dict[s
     fields: dict[str, Any] = {name: value for name, value in row.items() if not name.startswith(COLUMN)}
     cells = {name[len(COLUMN) :]: cell for name, cell in row.items() if name.startswith(COLUMN)}
     fields["annotations"] = {name: _answer(schemes.get(name), cell) for name, cell in cells.items() if cell}
-    for name in ("at", "skipped", "flagged", "adjudicator"):
+    for name in ("at", "skipped", "flagged", "extra", "adjudicator"):
         if not fields.get(name):
             fields.pop(name, None)
     for name in ("skipped", "flagged"):
         if name in fields:
             fields[name] = _reason(fields[name])
+    if fields.get("extra") == YES:
+        fields["extra"] = True
     if "adjudicator" in fields and not fields.get("annotator"):
         fields.pop("annotator", None)
     return fields
