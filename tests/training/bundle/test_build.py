@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy import insert
 from lab import SENTIMENT, Lab
 from potato.project.training import Splits
 from potato.store import tables
+from potato.store.adjudications import decide, decided_at
 from potato.training.bundle.build import Built, build
 from potato.training.bundle.enough import NotEnoughLabels
 from potato.training.bundle.preflight import preflight
@@ -107,6 +109,32 @@ def test_votes_ties_and_other_fields(make_lab: Callable[..., Lab]) -> None:
     assert items["i1"].targets == {"sentiment": "negative"}
     assert items["i1"].fields["source"] == "mail"
     assert "1 items were left out of 'sentiment': their annotators are exactly divided" in result.warnings
+
+
+def test_no_model_is_measured_by_a_suggestion_that_was_taken_as_it_stood(make_lab: Callable[..., Lab]) -> None:
+    """annotation 59: held-out items get no suggestion; but after a change of the splits some may have had one."""
+    lab = make_lab(model_training={"writeback": {"include_unlabeled": True}})
+    lab.label_alternately(lab.ids[:50])
+    lab.label({"i0": "positive"}, user="ben")
+    before = built(lab)[1]
+    where = {item.id: split for split in ("train", "val", "test") for item in before.items(split)}
+    held_out = [item for item in lab.ids[:50] if where[item] != "train"]
+    trained = next(item for item in lab.ids[:50] if where[item] == "train")
+    taken = [*held_out[:3], trained]
+    with lab.database.write() as connection:
+        seqs = [lab.ids.index(item) + 1 for item in taken]
+        anchored = tables.annotations.update().where(tables.annotations.c.item.in_(seqs))
+        connection.execute(anchored.values(origin="accepted"))
+        decide(connection, [decided_at(seqs[0], "sentiment", "negative", "mira", datetime.now(timezone.utc))])
+    result, bundle = built(lab)
+    items = labelled(bundle)
+    assert set(where) - set(items) == set(taken[1:3])
+    assert items[taken[0]].targets == {"sentiment": "negative"}  # somebody decided it
+    assert not {item.id for item in bundle.items("predict")} & set(taken)
+    assert (
+        "2 items of val and test were left out of 'sentiment': an annotator took a model's suggestion there as it"
+        " stood, and no model is measured by that"
+    ) in result.warnings
 
 
 def test_skipped_items_never_enter(make_lab: Callable[..., Lab]) -> None:

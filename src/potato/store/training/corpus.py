@@ -66,6 +66,13 @@ def labels(connection: Connection, scheme: str) -> Iterator[LabelRow]:
         yield LabelRow(row.item, row.user, row.scheme, row.value)
 
 
+def anchored_items(connection: Connection, scheme: str) -> set[int]:
+    """The items where an annotator's answer to a scheme is a model's suggestion, taken as it stood."""
+    given = tables.annotations.c
+    query = select(given.item).where(given.scheme == scheme, given.origin == "accepted").distinct()
+    return set(connection.execute(query).scalars())
+
+
 def skipped_items(connection: Connection) -> set[int]:
     """The items that any annotator has skipped."""
     query = select(assignments.c.item).where(assignments.c.state == "skipped").distinct()

@@ -32,7 +32,8 @@ from potato.training.trainers.base import TrainerInfo
 @dataclass
 class Built:
     """What became of a bundle. `trained` maps each scheme to the groups whose labels are in its training split;
-    `targets` counts them by scheme and split, and by label; `labels_upto` is the last line of the answers' history that
+    `answers` are the targets by scheme and split; `anchored` counts the held-out ones that were left out, as they rest
+    on a model's suggestion; `labels_upto` is the last line of the answers' history that
     it reflects."""
 
     digest: str = ""
@@ -41,6 +42,7 @@ class Built:
     trained: dict[str, set[str]] = field(default_factory=dict)
     answers: dict[str, dict[str, list[Answer]]] = field(default_factory=dict)
     skipped: int = 0
+    anchored: Counter[str] = field(default_factory=Counter)
     labels_upto: int = 0
     images: Images | None = None
 
@@ -66,7 +68,7 @@ def _build(database: Database, project: Project, info: TrainerInfo, schemas: Seq
         require_judged(info, live.scheme, live.judged)
     for entry in gathered if live is None else ():
         require_enough(info, entry.scheme, built.answers[entry.scheme.name]["train"])
-    built.warnings = warnings_of(project, gathered, built.answers, built.counts)
+    built.warnings = warnings_of(project, gathered, built.answers, built.counts, built.anchored)
     if images is not None and images.left_out:
         built.warnings.append(f"{images.left_out} items were left out: their image is no file under task_dir")
     _write_manifest(project, gathered, built, folder)
@@ -94,7 +96,10 @@ def _write_items(
         for item in corpus.all_items(connection):
             if text_key in shown:
                 item.fields[text_key] = item.text  # a question that shows it finds it among the fields
+            split = split_of(item.group, settings.split_seed, settings.splits)
             targets = {entry.scheme.name: entry.targets[item.seq] for entry in gathered if item.seq in entry.targets}
+            if split != "train":
+                _leave_out_anchored(built, item, targets, gathered)
             answered = targets or any(item.seq in entry.votes for entry in gathered)
             if item.seq in skipped and not answered:
                 built.skipped += 1
@@ -103,7 +108,6 @@ def _write_items(
             media = _media(item, images) if targets or to_predict else {}
             if media is None:
                 continue
-            split = split_of(item.group, settings.split_seed, settings.splits)
             said = live.of(item.seq) if live is not None else None
             if live is not None:
                 if said is None and not (targets and split == "train"):
@@ -113,7 +117,7 @@ def _write_items(
                 _put(files, built, split, {**_labelled(item, media, targets, gathered), **(said or {})})
                 _note(built, item, split, targets)
             if live is None:
-                predicts = to_predict and _is_to_predict(targets, split, gathered)
+                predicts = to_predict and _is_to_predict(item, targets, split, gathered)
             else:  # what has a suggestion keeps one, also where somebody has labelled the item meanwhile
                 predicts = said is not None and (split == "train" or not targets)
             if predicts:
@@ -124,10 +128,20 @@ def _write_items(
     return built
 
 
-def _is_to_predict(targets: dict[str, Answer], split: str, gathered: Sequence[Gathered]) -> bool:
+def _leave_out_anchored(
+    built: Built, item: CorpusItem, targets: dict[str, Answer], gathered: Sequence[Gathered]
+) -> None:
+    for entry in gathered:
+        if item.seq in entry.anchored and targets.pop(entry.scheme.name, None) is not None:
+            built.anchored[entry.scheme.name] += 1
+
+
+def _is_to_predict(item: CorpusItem, targets: dict[str, Answer], split: str, gathered: Sequence[Gathered]) -> bool:
     """Items without a label; and training items that lack one for some scheme, as the worker predicts val and test
     anyway."""
-    return not targets or (split == "train" and len(targets) < len(gathered))
+    if split == "train":
+        return len(targets) < len(gathered)
+    return not any(item.seq in entry.targets for entry in gathered)
 
 
 def _put(files: Mapping[str, BinaryIO], built: Built, split: str, record: dict[str, Any]) -> None:

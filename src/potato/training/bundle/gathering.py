@@ -21,7 +21,8 @@ class Gathered:
 
     `targets` maps an item's `seq` to its one answer, `votes` to `[answer, count]` pairs, most frequent first.
     `ties` items had annotators exactly divided; `orphans` answers were of labels that the project no longer has;
-    `adjudicated` targets were decided by an adjudicator, and stand in place of what annotators come to.
+    `adjudicated` targets were decided by an adjudicator, and stand in place of what annotators come to. `anchored` are
+    items whose target rests on a model's suggestion that was taken as it stood: no model is measured by them.
     """
 
     scheme: Scheme
@@ -30,6 +31,7 @@ class Gathered:
     ties: int
     orphans: int
     adjudicated: int = 0
+    anchored: frozenset[int] = frozenset()
 
     def classes(self, answers: Iterable[Answer]) -> list[str]:
         """The labels that these answers use, in the project's order."""
@@ -45,7 +47,8 @@ def gather(connection: Connection, project: Project, scheme: Scheme) -> Gathered
     divided = {item for item, _, _ in given}.difference(targets)
     decided, gone = _decided(scheme, adjudications.of_scheme(connection, scheme.name))
     ties = resolved.ties - len(divided.intersection(decided))
-    return Gathered(scheme, targets | decided, _votes(given), ties, orphans + gone, len(decided))
+    anchored = frozenset(corpus.anchored_items(connection, scheme.name) - decided.keys())
+    return Gathered(scheme, targets | decided, _votes(given), ties, orphans + gone, len(decided), anchored)
 
 
 def _decided(scheme: Scheme, made: dict[int, Answer]) -> tuple[dict[int, Answer], int]:
