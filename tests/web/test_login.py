@@ -75,6 +75,18 @@ def test_a_password_opens_and_nothing_else_does(by_password: Project) -> None:
         assert client.get("/annotate").status_code == 303
 
 
+@pytest.mark.parametrize(("path", "title"), [("/sign-in", "Start annotating"), ("/admin/sign-in", "Admin key")])
+def test_the_address_that_a_refused_sign_in_leaves_shows_the_way_in(
+    by_password: Project, path: str, title: str
+) -> None:
+    with scenes.served(by_password, headers=scenes.PAGE) as client:
+        data = {"name": "nobody", "password": "wrong words", "key": "wrong"}
+        assert client.post(path, data=data, headers={"Sec-Fetch-Site": "same-origin"}).status_code in (401, 403)
+        again = client.get(path, follow_redirects=True)
+        assert again.status_code in (200, 401)
+        assert title in again.text
+
+
 def test_what_is_wrong_does_not_say_whether_the_name_is_there(by_password: Project) -> None:
     with scenes.served(by_password) as client:
         pages = [

@@ -80,6 +80,12 @@ async def show_item(request: Request, site: SiteDep, _admin: AdminDep, seq: int)
     return render(request, "admin/item.html", headers=headers, here="items", view=view)
 
 
+@router.get("/admin/sign-in")
+async def sign_in_page(request: Request) -> Response:
+    """A refused sign-in leaves this address in the browser: whoever opens it again is shown the way in."""
+    return go(request, "admin_overview")
+
+
 @router.post("/admin/sign-in", name="admin_sign_in")
 async def enter(
     request: Request, site: SiteDep, key: Field = "", name: Field = "", password: Field = "", page: Field = ""

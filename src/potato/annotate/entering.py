@@ -36,6 +36,12 @@ async def by_link(request: Request) -> Response:
     return render(request, "annotate/sign_in.html", problem=None)
 
 
+@router.get("/sign-in")
+async def sign_in_page(request: Request) -> Response:
+    """A refused sign-in leaves this address in the browser: whoever opens it again is shown the way in."""
+    return go(request, "home")
+
+
 @router.post("/sign-in", name="sign_in")
 async def post_sign_in(
     request: Request, site: SiteDep, name: Field = "", password: Field = "", link: Field = ""

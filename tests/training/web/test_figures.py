@@ -38,6 +38,17 @@ def test_runs_that_were_judged_by_unlike_figures_are_drawn_by_that_of_the_newest
     assert history["scores"][1].baseline == older.scores["sentiment"]["baseline"]["accuracy"]
 
 
+@pytest.mark.parametrize(("value", "axis"), [(1.0, ("0.96", "1")), (0.0, ("0", "0.04")), (0.5, ("0.46", "0.5"))])
+def test_a_curve_of_equal_scores_lies_level_on_an_axis_that_scores_can_have(
+    value: float, axis: tuple[str, str]
+) -> None:
+    points = [plots.CurvePoint(f"r{n}", n / 4, 10 * n, value, None, None) for n in (1, 2, 3, 4)]
+    drawn = plots.learning_curve(points)
+    assert drawn is not None
+    assert (drawn.y_ticks[0].text, drawn.y_ticks[-1].text) == axis
+    assert len({dot.y for dot in drawn.dots}) == 1
+
+
 def test_an_undefined_figure_is_none_and_never_nought() -> None:
     scored = score(Kind.NOMINAL, scenes.LABELS, test=[], train_targets=["positive"])
     assert figures.figures(scored) == []

@@ -187,6 +187,10 @@ class CurvePoint:
     high: float | None
 
 
+_LEAST_SPAN = 0.04
+"""Of an axis of scores: equal ones are drawn level, and not as if a thousandth were much."""
+
+
 def learning_curve(points: Sequence[CurvePoint]) -> History | None:
     """Score against labels for the points of one curve; None for fewer than two.
 
@@ -212,9 +216,10 @@ def learning_curve(points: Sequence[CurvePoint]) -> History | None:
 
 def _marks(values: Sequence[float]) -> list[float]:
     """Round numbers from just below the values to just above them, evenly apart."""
-    step = nice_ceiling(max(max(values) - min(values), 1e-3) / 4)
-    first, last = math.floor(min(values) / step), math.ceil(max(values) / step)
-    return [round(number * step, 9) for number in range(first, max(last, first + 1) + 1)]
+    low = min(*values, max(0.0, max(values) - _LEAST_SPAN))
+    high = max(*values, low + _LEAST_SPAN)
+    step = nice_ceiling((high - low) / 4)
+    return [round(number * step, 9) for number in range(math.floor(low / step), math.ceil(high / step - 1e-9) + 1)]
 
 
 def _curve_title(point: CurvePoint) -> str:
