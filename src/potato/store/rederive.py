@@ -31,6 +31,29 @@ _ANSWERS = select(answers_.c.item, answers_.c.user, answers_.c.scheme, answers_.
     answers_.c.item, answers_.c.user
 )
 _STATES = select(assignments.c.item, assignments.c.user, assignments.c.state)
+_NOT_DONE_IS_NOT_EXTRA = (
+    update(assignments).where(assignments.c.extra, assignments.c.state != State.DONE.value).values(extra=False)
+)
+_CROWDED = (  # items with answers that are extra, or were
+    select(assignments.c.item)
+    .where(assignments.c.state == State.DONE.value, assignments.c.item > bindparam("after"))
+    .group_by(assignments.c.item)
+    .having(or_(func.count() > bindparam("target"), func.max(case((assignments.c.extra, 1), else_=0)) == 1))
+    .order_by(assignments.c.item)
+    .limit(_PIECE)
+)
+_FIRST = (
+    select(history.c.item, history.c.user, func.min(history.c.at).label("at"))
+    .where(history.c.item.in_(bindparam("items", expanding=True)))
+    .group_by(history.c.item, history.c.user)
+    .subquery()
+)
+_IN_ORDER = (
+    select(assignments.c.item, assignments.c.user, assignments.c.extra)
+    .outerjoin(_FIRST, and_(_FIRST.c.item == assignments.c.item, _FIRST.c.user == assignments.c.user))
+    .where(assignments.c.state == State.DONE.value, assignments.c.item.in_(bindparam("items", expanding=True)))
+    .order_by(assignments.c.item, assignments.c.extra, func.coalesce(_FIRST.c.at, assignments.c.at), assignments.c.user)
+)
 _SET_EXTRA = (
     update(assignments)
     .where(assignments.c.item == bindparam("of_item"), assignments.c.user == bindparam("of_user"))
@@ -94,35 +117,18 @@ def _states(conn: Connection, rules: Rules) -> None:
 
 def _extra(conn: Connection, target: int) -> None:
     """Which of an item's answers go beyond the target: those that came last."""
-    met = assignments.c
-    conn.execute(update(assignments).where(met.extra, met.state != State.DONE.value).values(extra=False))
-    marked = func.max(case((met.extra, 1), else_=0))
-    affected = (
-        select(met.item)
-        .where(met.state == State.DONE.value)
-        .group_by(met.item)
-        .having(or_(func.count() > target, marked == 1))
-    )
-    first = (
-        select(history.c.item, history.c.user, func.min(history.c.at).label("at"))
-        .where(history.c.item.in_(affected))
-        .group_by(history.c.item, history.c.user)
-        .subquery()
-    )
-    answered = (
-        select(met.item, met.user, met.extra)
-        .outerjoin(first, and_(first.c.item == met.item, first.c.user == met.user))
-        .where(met.state == State.DONE.value, met.item.in_(affected))
-        .order_by(met.item, met.extra, func.coalesce(first.c.at, met.at), met.user)
-    )
-    changed = [
-        {"of_item": item, "of_user": user, "new": place >= target}
-        for item, rows in groupby(conn.execute(answered).all(), key=lambda row: row[0])
-        for place, (_, user, was) in enumerate(rows)
-        if bool(was) is not (place >= target)
-    ]
-    for start in range(0, len(changed), _PIECE):
-        conn.execute(_SET_EXTRA, changed[start : start + _PIECE])
+    conn.execute(_NOT_DONE_IS_NOT_EXTRA)
+    last = 0
+    while crowded := conn.execute(_CROWDED, {"after": last, "target": target}).scalars().all():
+        last = crowded[-1]
+        changed = [
+            {"of_item": item, "of_user": user, "new": place >= target}
+            for item, rows in groupby(conn.execute(_IN_ORDER, {"items": crowded}), key=lambda row: row[0])
+            for place, (_, user, was) in enumerate(rows)
+            if bool(was) is not (place >= target)
+        ]
+        for start in range(0, len(changed), _PIECE):
+            conn.execute(_SET_EXTRA, changed[start : start + _PIECE])
 
 
 def _by_annotator(conn: Connection) -> Iterator[tuple[tuple[int, int], dict[str, Answer]]]:
