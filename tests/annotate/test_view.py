@@ -41,6 +41,7 @@ def test_a_label_that_is_gone_is_told_and_never_shown_as_chosen(
     scheme = _scheme(**config)
     (ask,) = asks_for({scheme.name: scheme}, ITEM, "ann", {}, {scheme.name: stored}, {})
     assert (ask.value, ask.gone) == (value, gone)
+    assert ask.stored == stored  # what an undo gives back
 
 
 def test_an_answer_is_said_in_words() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -120,7 +122,7 @@ def test_an_item_that_the_server_cannot_show_at_once_is_asked_for_again(live: An
     assert troubles == []
     troubles += [503] * 3
     tab.keyboard.press("s")
-    tab.get_by_role("button", name="Skip it").click()
+    tab.keyboard.press("Control+Enter")
     _state(tab, "The server could not show the item. Try again in a moment.")
 
 
@@ -372,6 +374,20 @@ def test_markup_is_text_wherever_it_stands(live: Any, tab: Any, evil: str) -> No
     tab.locator("#agreement table").wait_for()
     assert evil in tab.locator("#agreement table").text_content()
     assert tab.locator("main img, main script").count() == 0
+
+
+def test_the_page_at_the_end_looks_for_more_items(live: Any, tab: Any) -> None:
+    live.serve(["one"])
+    _enter(tab, live, "one")
+    tab.keyboard.press("1")
+    _state(tab, "Saved at")
+    tab.keyboard.press("Enter")
+    tab.get_by_text("Everything is annotated.").wait_for()
+    rows = [{"id": "i1", "text": "one"}, {"id": "i2", "text": "two"}]
+    (live.folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    subprocess.run([sys.executable, "-m", "potato", "items", "add", str(live.project.file)], check=True)
+    tab.get_by_role("button", name="Look again").or_(tab.get_by_role("link", name="Look again")).click()
+    tab.locator(".item-text", has_text="two").wait_for()
 
 
 def test_the_text_in_the_browser_equals_the_text_in_the_data(live: Any, tab: Any) -> None:

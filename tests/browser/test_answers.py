@@ -16,9 +16,10 @@ from potato.project import Project
 from potato.schemes.keys import RESERVED_KEYS, ROWS
 from potato.schemes.pairwise import Pairwise
 from potato.store import Database
+from potato.store.annotations import Entry, record
 from potato.store.tables import annotation_history as history
 from potato.store.tables import annotations as answers
-from potato.store.tables import assignments, facts
+from potato.store.tables import assignments, facts, users
 from potato.store.training import predictions, runs
 from potato.store.training.predictions import Stored
 from potato.store.training.runs import Run, State
@@ -285,6 +286,43 @@ def test_undo_goes_one_step_back_and_the_suggestion_is_no_step(live: Any, tab: A
     assert _answers(live) == {}
     first, second = Pairwise.model_validate(BETTER).shown_as("ann", "i1")
     assert _history(live, "better") == [first, second, "tie", second, first, None, first, None]
+
+
+def test_undo_gives_back_what_is_no_longer_in_the_project(live: Any, tab: Any) -> None:
+    """annotation 19: one label, one of several, and marks in the text"""
+    mood = {"annotation_type": "radio", "name": "mood", "description": "How?", "labels": ["up", "down", "flat"]}
+    about = {
+        "annotation_type": "multiselect",
+        "name": "about",
+        "description": "What?",
+        "labels": ["size", "colour", "price"],
+    }
+    who = {"annotation_type": "span", "name": "who", "description": "Who?", "labels": ["person", "thing", "place"]}
+    stretch = {"start": 0, "end": 3, "label": "person", "text": HEBREW[:3]}
+    before = {"mood": "flat", "about": ["size", "price"], "who": [stretch, {**stretch, "label": "place"}]}
+    live.open(_project(live.folder, mood, about, who))
+    _enter(tab, live)
+    live.stop()
+    database = Database(live.project.database_url)
+    with database.write() as connection:
+        user = connection.execute(select(users.c.id)).scalar_one()
+        at = "2026-11-29T12:00:00.000Z"
+        record(connection, [Entry(1, user, name, value, at, "page") for name, value in before.items()])
+    database.close()
+    live.open(_project(live.folder, *({**scheme, "labels": scheme["labels"][:2]} for scheme in (mood, about, who))))
+    tab.goto(f"{live.url}annotate/1")
+    _item(tab, 1)
+    assert tab.get_by_text("no longer in the project. It is kept until you change your answer.").count() == 3
+    for change in (tab.get_by_label("up").check, tab.get_by_label("size").uncheck, tab.get_by_label("Nothing").check):
+        change()
+        _sent(tab)
+    assert _answers(live) == {"mood": "up", "who": []}
+    for _ in before:
+        tab.keyboard.press("z")
+        _sent(tab)
+    assert _answers(live) == before
+    assert tab.get_by_label("size").is_checked()
+    assert not tab.get_by_label("up").is_checked()
 
 
 def test_a_suggestion_is_taken_undone_and_restored(live: Any, tab: Any) -> None:

@@ -96,6 +96,7 @@ def test_a_project_is_never_overwritten(tmp_path: Path) -> None:
         (["--data", "", "--question", " ", "--labels", "a,b"], WrongAnswer),
         (["--data", "", "--question", "x", "--labels", "a,b", "--type", "drawing"], WrongAnswer),
         (["--data", "", "--question", "x"], NotAsked),
+        (["--data", "", "--question", "x", "--type", "likert", "--size", "12"], AssertionError),
     ],
 )
 def test_wrong_answers_write_nothing(tmp_path: Path, arguments: list[str], error: type[Exception]) -> None:
@@ -111,7 +112,10 @@ def test_every_type_of_question_makes_a_project_without_findings(kind: str, tmp_
     loaded = load(tmp_path / "config.yaml")
     assert loaded.findings == []
     assert loaded.project is not None
-    assert loaded.project.config.annotation_schemes[0].annotation_type == kind
+    config = loaded.project.config
+    assert config.annotation_schemes[0].annotation_type == kind
+    unsure = kind in ("slider", "number", "text")  # models say no confidence there, so that none would reach a floor
+    assert config.model_training.writeback.min_confidence == (0 if unsure else 0.6)
     database = Database(loaded.project.database_url)
     database.migrate()
     assert load_items(loaded.project, database).added == 3

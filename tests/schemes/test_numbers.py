@@ -29,6 +29,12 @@ def test_what_is_no_number_is_refused(raw: Any) -> None:
         _scheme().parse(raw)
 
 
+@pytest.mark.parametrize("raw", [1000, -1, 50.5])
+def test_a_slider_that_leaves_its_ends_out_says_what_it_takes(raw: Any) -> None:
+    with pytest.raises(InvalidAnswer, match="it takes whole numbers from 0 up to 100"):
+        _scheme("slider").parse(raw)
+
+
 def test_steps_count_from_the_minimum_without_the_noise_of_binary_fractions() -> None:
     tenths = _scheme(min=0.1, max=1, step=0.1)
     assert [tenths.parse(raw) for raw in (0.1 + 0.2, 0.7000000000000001, 1)] == [0.3, 0.7, 1]

@@ -14,7 +14,7 @@ from potato.store import Connection, assignments, items
 from potato.store.annotations import of_user, saved_at
 from potato.store.assignments import Progress
 from potato.store.items import ItemRow
-from potato.store.steps import steps
+from potato.store.steps import Step, steps
 from potato.web.auth import User
 from potato.web.media import media_file, medium_of, policy
 from potato.web.site import Site
@@ -36,7 +36,7 @@ def item_page(
         item,
         met,
         asks,
-        steps(connection, user.id, seq),
+        [_renamed(site.project, step) for step in steps(connection, user.id, seq)],
         saved_at(connection, user.id, seq),
         text=text,
         shown=site.sessions.sign("shown", {"item": seq, "suggestions": shown}) if shown else "",
@@ -45,6 +45,12 @@ def item_page(
         policy=policy(connection),
     )
     return page, assignments.progress(connection, user.id)
+
+
+def _renamed(project: Project, step: Step) -> Step:
+    """The step with the names that labels have now, as the page knows them."""
+    schemes = project.schemes
+    return {name: schemes[name].renamed(answer) if name in schemes else answer for name, answer in step.items()}
 
 
 def _shown_by_a_question(project: Project) -> bool:

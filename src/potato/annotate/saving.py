@@ -18,7 +18,7 @@ from potato.store import Connection, assignments, items
 from potato.store.annotations import Save, Saved
 from potato.store.annotations import save as save_answers
 from potato.store.assignments import Progress
-from potato.store.steps import UNDO
+from potato.store.steps import UNDO, once_given
 from potato.web.auth import User
 from potato.web.protection import MAX_BODY
 from potato.web.site import Site
@@ -152,6 +152,11 @@ async def save(
     """
     require_same(body.annotator, user)
     answers, refused = parse_answers(site.project.schemes, body.answers, await _quoted(site, user, seq, body))
+    if refused and body.undo:
+        doubtful = {name: body.answers[name] for name in refused}
+        restored = await site.read(lambda connection: once_given(connection, user.id, seq, doubtful))
+        answers |= restored
+        refused = {name: reason for name, reason in refused.items() if name not in restored}
     if refused and not answers:
         raise AnswersRefused(refused, [])
     order = Save(

@@ -30,6 +30,8 @@ class Ask:
     """What the annotator answered, as far as the project still has it; None when there is no answer."""
     gone: list[str]
     """Labels of the stored answer that are no longer in the project."""
+    stored: Answer | None
+    """The whole stored answer, which an undo gives back."""
     suggested: Answer | None
     """What the live model suggests, as an answer."""
     confidence: float | None
@@ -75,8 +77,9 @@ class ItemPage:
 
     @property
     def answers(self) -> dict[str, Answer]:
-        """The answers that the page shows, by scheme."""
-        return {ask.scheme.name: ask.value for ask in self.asks if ask.value is not None}
+        """What the annotator has answered, by scheme: what is no longer in the project too, so that undoing brings it
+        back."""
+        return {ask.scheme.name: ask.stored for ask in self.asks if ask.stored is not None}
 
 
 def asks_for(
@@ -91,14 +94,16 @@ def asks_for(
     asks = []
     called_for = asked(schemes, answers)
     for index, scheme in enumerate(schemes.values()):
-        value, gone = _still_there(scheme, answers.get(scheme.name))
+        given = answers.get(scheme.name)
+        value, gone = _still_there(scheme, given)
+        stored = given if gone else value
         suggestion = suggestions.get(scheme.name)
         suggested = suggested_answer(scheme, suggestion)
         confidence = suggestion.confidence if suggestion and suggested is not None else None
         shown = scheme.shown_as(annotator, item.id)
         of_scheme = keys.get(scheme.name, {})
         is_asked = scheme.name in called_for
-        asks.append(Ask(index, scheme, item, shown, of_scheme, value, gone, suggested, confidence, is_asked))
+        asks.append(Ask(index, scheme, item, shown, of_scheme, value, gone, stored, suggested, confidence, is_asked))
     return asks
 
 

@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
             str,
             typer.Option("--type", help="radio, multiselect, likert, slider, number, text, pairwise or span."),
         ] = "radio",
-        size: Annotated[int, typer.Option(help="The points of a likert scale.", min=2, max=100)] = 5,
+        size: Annotated[int, typer.Option(help="The points of a likert scale.", min=2, max=11)] = 5,
         name: Annotated[str | None, typer.Option(help="The project's name; the folder's when left out.")] = None,
         id_key: Annotated[str | None, typer.Option(help="The field with the ids; guessed when left out.")] = None,
         text_key: Annotated[str | None, typer.Option(help="The field with the texts; guessed when left out.")] = None,

@@ -64,6 +64,10 @@ def link(
     done = _changed(file, accounts.new_link(name, utc_now()))
     typer.echo(f"{url.rstrip('/')}/enter#{done.secret}")
     typer.echo(done.what, err=True)
+    if (way := _way_in(file)) != "link":
+        typer.echo(
+            f"Note: links open nothing while annotators sign in by {way}: set `login: {{type: link}}`.", err=True
+        )
 
 
 def admin(
@@ -95,6 +99,11 @@ def list_users(file: Config) -> None:
                 has = ", ".join(way for way, given in ways if given) or "-"
                 typer.echo(f"{person.name}\t{has}\t{person.done} done, {person.skipped} skipped")
             after = people[-1].name
+
+
+def _way_in(file: Path) -> str:
+    with opened(file) as (project, _):
+        return project.config.login.type
 
 
 def _changed(file: Path, change: Change) -> Done:

@@ -16,6 +16,7 @@ from potato.store import Connection, Database, adjudications, imports
 from potato.store import items as store_items
 from potato.store.clock import Clock, utc_now
 from potato.store.imports import EXTRA, FLAG, NOBODY, PIECE, SKIP, Clash, Outcome, Staged
+from potato.store.rederive import settled_by
 from potato.store.rules import Rules
 
 
@@ -88,6 +89,8 @@ def import_labels(
             report.outcome = imports.foresee(database, import_id, rules, replace=replace)
             imports.drop(database, import_id)
         else:
+            with database.write() as connection:
+                settled_by(connection, rules)
             imports.commit(database, import_id)
             report.outcome = imports.apply(database, rules)
     return report

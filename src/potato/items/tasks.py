@@ -12,9 +12,8 @@ from potato.items.exporting import export_file
 from potato.items.loading import load_items
 from potato.project import Project
 from potato.store import Database
-from potato.store.clock import utc_now
 from potato.store.imports import apply
-from potato.store.orphans import orphans
+from potato.store.orphans import new_orphans
 from potato.store.rederive import rederive
 from potato.store.rules import Rules
 
@@ -50,9 +49,8 @@ def load(project: Project, database: Database, _args: dict[str, Any]) -> dict[st
     report = load_items(project, database)
     with database.exclusive("import", project.output_dir):
         apply(database, rules)
-    changed = rederive(database, rules, utc_now())
-    with database.read() as connection:
-        return {**report.as_json(), "orphans": dict(orphans(connection, project.schemes)) if changed else {}}
+    changed = rederive(database, rules)
+    return {**report.as_json(), "orphans": dict(new_orphans(database, project.schemes, look=changed))}
 
 
 def export(project: Project, database: Database, args: dict[str, Any]) -> dict[str, Any]:

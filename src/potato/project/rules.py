@@ -79,7 +79,7 @@ def _metrics(config: ProjectFile) -> Iterator[Problem]:
         path: KeyPath = (_TRAINING, "metrics", name)
         if name not in schemes:
             yield Problem(path, f"there is no annotation scheme {quoted(name)}{near(name, schemes)}")
-        elif figure not in (known := [one.name for one in METRICS[schemes[name].kind]]):
+        elif figure and figure not in (known := [one.name for one in METRICS[schemes[name].kind]]):
             yield Problem(path, f"models of {quoted(name)} are judged by {one_of(known)}, not by {quoted(figure)}")
 
 

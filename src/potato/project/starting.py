@@ -29,6 +29,8 @@ KINDS = {
     "span": Kind("Mark what is praised, and what is blamed", "praised, blamed"),
 }
 """By `annotation_type`."""
+UNSURE = ("slider", "number", "text")
+"""The types for which models give no confidence: with a floor, none of their suggestions would ever be shown."""
 SAMPLE = (
     "The kettle boils fast and pours without a drip.",
     "It stopped working after a week, and nobody answers my letters.",
@@ -63,6 +65,7 @@ class NewProject:
             kind=self.kind,
             question=_quoted(self.question),
             answers="".join(f"    {line}\n" for line in self._answers()),
+            floor="" if self.kind in UNSURE else "    min_confidence: 0.6\n",
         )
 
     def _answers(self) -> list[str]:
@@ -125,8 +128,7 @@ model_training:
   writeback:
     schemas: ["question"]
     include_unlabeled: true
-    min_confidence: 0.6
-  # Train elsewhere than on this machine: a GPU host that this one can log in to.
+{floor}  # Train elsewhere than on this machine: a GPU host that this one can log in to.
   # backends:
   #   gpu-server:
   #     type: ssh

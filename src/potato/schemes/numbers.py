@@ -48,7 +48,7 @@ class Scale:
         return " ".join([kind, *parts])
 
     def _base(self) -> float:
-        return 0.0 if self.minimum is None else self.minimum
+        return 0.0 if self.minimum is None else float(self.minimum)
 
     def _outside(self, number: float) -> bool:
         return (self.minimum is not None and number < self.minimum) or (
@@ -86,4 +86,4 @@ def _finite(raw: Any) -> float | None:
 
 def _plain(number: float) -> int | float:
     """Whole numbers without a fraction, so that 3 and 3.0 are one answer; and no minus zero."""
-    return int(number) if number.is_integer() else number
+    return int(number) if float(number).is_integer() else number

@@ -17,9 +17,9 @@ class Slider(Numeric):
 
     annotation_type: Literal["slider"]
     """`slider`"""
-    min: float = 0
+    min: float = 0.0
     """The number at the beginning of the line."""
-    max: float = 100
+    max: float = 100.0
     """The number at its end."""
     step: float = Field(default=1, gt=0)
     """How far apart the numbers are that can be chosen."""

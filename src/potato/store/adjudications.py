@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Text, bindparam, cast, delete, exists, func, select
+from sqlalchemy import Connection, Text, bindparam, cast, delete, exists, func, select, update
 
-from potato.schemes import Answer
+from potato.schemes import Answer, Scheme
 from potato.store.clock import to_text
 from potato.store.databases.upsert import upsert
 from potato.store.items import visible
@@ -103,6 +103,17 @@ def decide(conn: Connection, made: Sequence[Adjudicated], source: str = "page") 
 def decided_at(item: int, scheme: str, value: Answer, adjudicator: str, at: datetime) -> Adjudicated:
     """A decision made at `at`."""
     return Adjudicated(item, scheme, value, adjudicator, to_text(at))
+
+
+def rename(conn: Connection, scheme: Scheme) -> None:
+    """Carry decisions over to the labels' new names, as the scheme's `label_renames` says."""
+    stored = conn.execute(_OF_SCHEME, {"of_scheme": scheme.name}).all()
+    changed = [{"of_item": item, "new": new} for item, value in stored if (new := scheme.renamed(value)) != value]
+    if changed:
+        of_scheme = update(adjudications).where(adjudications.c.scheme == scheme.name)
+        conn.execute(
+            of_scheme.where(adjudications.c.item == bindparam("of_item")).values(value=bindparam("new")), changed
+        )
 
 
 def take_back(conn: Connection, item: int, scheme: str) -> None:

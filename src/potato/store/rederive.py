@@ -5,27 +5,30 @@ Runs before the server serves, in one transaction: it may take seconds on a larg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, literal, or_, select, update
 
 from potato.schemes import Answer, Scheme
-from potato.store import facts
+from potato.store import adjudications, facts
 from potato.store.annotations import Entry, record
-from potato.store.clock import to_text
 from potato.store.databases.database import Database
 from potato.store.items import visible
 from potato.store.rules import Rules
 from potato.store.settling import ITEMS_DONE, TAKES, State
+from potato.store.steps import RENAME
 from potato.store.tables import annotation_history as history
 from potato.store.tables import annotations as answers_
 from potato.store.tables import assignments, cursors, items, returned, users, wanted
 
 FACT = "rules"
+MIXED = "mixed"
+"""In place of the rules: states were worked out by several."""
 _PIECE = 2_000
+_ANY = select(assignments.c.item).limit(1)
 
 _ANSWERS = select(answers_.c.item, answers_.c.user, answers_.c.scheme, answers_.c.value).order_by(
     answers_.c.item, answers_.c.user
@@ -42,17 +45,13 @@ _CROWDED = (  # items with answers that are extra, or were
     .order_by(assignments.c.item)
     .limit(_PIECE)
 )
-_FIRST = (
-    select(history.c.item, history.c.user, func.min(history.c.at).label("at"))
-    .where(history.c.item.in_(bindparam("items", expanding=True)))
-    .group_by(history.c.item, history.c.user)
-    .subquery()
+_DONE_OF = select(assignments.c.item, assignments.c.user, assignments.c.extra).where(
+    assignments.c.state == State.DONE.value, assignments.c.item.in_(bindparam("items", expanding=True))
 )
-_IN_ORDER = (
-    select(assignments.c.item, assignments.c.user, assignments.c.extra)
-    .outerjoin(_FIRST, and_(_FIRST.c.item == assignments.c.item, _FIRST.c.user == assignments.c.user))
-    .where(assignments.c.state == State.DONE.value, assignments.c.item.in_(bindparam("items", expanding=True)))
-    .order_by(assignments.c.item, assignments.c.extra, func.coalesce(_FIRST.c.at, assignments.c.at), assignments.c.user)
+_HISTORY_OF = (
+    select(history.c.item, history.c.user, history.c.scheme, history.c.value, history.c.at, history.c.seq)
+    .where(history.c.item.in_(bindparam("items", expanding=True)))
+    .order_by(history.c.item, history.c.user, history.c.seq)
 )
 _SET_EXTRA = (
     update(assignments)
@@ -66,7 +65,7 @@ _SET_STATE = (
 )
 
 
-def rederive(database: Database, rules: Rules, now: datetime) -> bool:
+def rederive(database: Database, rules: Rules) -> bool:
     """Bring states and counts to `rules`, if they were worked out under others; whether that was so."""
     print_ = rules.fingerprint()
     with database.read() as conn:
@@ -74,32 +73,45 @@ def rederive(database: Database, rules: Rules, now: datetime) -> bool:
     if before == print_:
         return False
     with database.write() as conn:
-        if before is not None:
-            _rename(conn, rules, to_text(now))
+        worked_out = conn.execute(_ANY).first() is not None
+        if worked_out:
+            _rename(conn, rules)
             _states(conn, rules)
-            _extra(conn, rules.target)
+            _extra(conn, rules)
             _counts(conn, rules.target)
         facts.put(conn, FACT, print_)
-    return before is not None
+    return worked_out
 
 
-def _rename(conn: Connection, rules: Rules, at: str) -> None:
-    """Carry answers over to the labels' new names, as `label_renames` says, with a line of history each."""
+def settled_by(conn: Connection, rules: Rules) -> None:
+    """Note that states are about to be worked out by `rules` beside a server, or before the first: if that is by others
+    than before, the next start works all of them out anew."""
+    print_ = rules.fingerprint()
+    before = facts.get(conn, FACT)
+    if before != print_:
+        first = before is None and conn.execute(_ANY).first() is None
+        facts.put(conn, FACT, print_ if first else MIXED)
+
+
+def _rename(conn: Connection, rules: Rules) -> None:
+    """Carry answers and decisions over to the labels' new names, as `label_renames` says. Answers get a line of history
+    each, and are as old as they were: nobody has answered anew."""
     renaming = [scheme for scheme in rules.schemes.values() if scheme.label_renames]
     for scheme in renaming:
         found = select(answers_).where(answers_.c.scheme == scheme.name)
-        entries = [_renamed(row, scheme, at) for row in conn.execute(found)]
+        entries = [_renamed(row, scheme) for row in conn.execute(found)]
         changed = [entry for entry in entries if entry is not None]
         for start in range(0, len(changed), _PIECE):
             record(conn, changed[start : start + _PIECE])
+        adjudications.rename(conn, scheme)
 
 
-def _renamed(row: Any, scheme: Scheme, at: str) -> Entry | None:
+def _renamed(row: Any, scheme: Scheme) -> Entry | None:
     new = scheme.renamed(row.value)
     if new == row.value:
         return None
     how = (row.origin, row.suggestion, row.elapsed_ms, row.shown)
-    return Entry(row.item, row.user, scheme.name, new, at, "rename", *how)
+    return Entry(row.item, row.user, scheme.name, new, row.at, RENAME, *how)
 
 
 def _states(conn: Connection, rules: Rules) -> None:
@@ -115,20 +127,42 @@ def _states(conn: Connection, rules: Rules) -> None:
         conn.execute(_SET_STATE, changed[start : start + _PIECE])
 
 
-def _extra(conn: Connection, target: int) -> None:
-    """Which of an item's answers go beyond the target: those that came last."""
+def _extra(conn: Connection, rules: Rules) -> None:
+    """Which of an item's answers go beyond the target: those that were complete last."""
     conn.execute(_NOT_DONE_IS_NOT_EXTRA)
     last = 0
-    while crowded := conn.execute(_CROWDED, {"after": last, "target": target}).scalars().all():
+    while crowded := conn.execute(_CROWDED, {"after": last, "target": rules.target}).scalars().all():
         last = crowded[-1]
+        since = _done_since(conn, rules, crowded)
+        done: dict[int, list[tuple[bool, tuple[str, int], int]]] = defaultdict(list)
+        for item, user, extra in conn.execute(_DONE_OF, {"items": crowded}):
+            done[item].append((bool(extra), since.get((item, user), ("", 0)), user))
         changed = [
-            {"of_item": item, "of_user": user, "new": place >= target}
-            for item, rows in groupby(conn.execute(_IN_ORDER, {"items": crowded}), key=lambda row: row[0])
-            for place, (_, user, was) in enumerate(rows)
-            if bool(was) is not (place >= target)
+            {"of_item": item, "of_user": user, "new": place >= rules.target}
+            for item, standing in done.items()
+            for place, (extra, _, user) in enumerate(sorted(standing))
+            if extra is not (place >= rules.target)
         ]
         for start in range(0, len(changed), _PIECE):
             conn.execute(_SET_EXTRA, changed[start : start + _PIECE])
+
+
+def _done_since(conn: Connection, rules: Rules, items_: Sequence[int]) -> dict[tuple[int, int], tuple[str, int]]:
+    """When, and by which line of the history, whoever is done with one of these items became so."""
+    found = {}
+    rows = conn.execute(_HISTORY_OF, {"items": list(items_)})
+    for key, lines in groupby(rows, key=lambda row: (row[0], row[1])):
+        answers: dict[str, Answer] = {}
+        since = None
+        for _, _, scheme, value, at, seq in lines:
+            answers[scheme] = value
+            if not rules.is_done({name: given for name, given in answers.items() if given is not None}):
+                since = None
+            elif since is None:
+                since = (at, seq)
+        if since is not None:
+            found[key] = since
+    return found
 
 
 def _by_annotator(conn: Connection) -> Iterator[tuple[tuple[int, int], dict[str, Answer]]]:

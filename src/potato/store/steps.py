@@ -15,6 +15,9 @@ from potato.store.tables import annotation_history as history
 UNDO = "undo"
 """The source of a save that took the last step back."""
 
+RENAME = "rename"
+"""The source of an answer whose label was given another name: nobody's step."""
+
 Step = dict[str, Answer | None]
 """The answers that a step changed, as they were before it; None where there was none."""
 
@@ -34,11 +37,19 @@ def steps(conn: Connection, user: int, item: int) -> list[Step]:
         saved = {scheme: value for scheme, value, *_ in group}
         if source == UNDO:
             _take_back(found, saved)
-        else:
+        elif source != RENAME:
             step = {scheme: current.get(scheme) for scheme in saved if current.get(scheme) != saved[scheme]}
             found += [step] if step else []
         current.update(saved)
     return found
+
+
+def once_given(conn: Connection, user: int, item: int, answers: Mapping[str, Answer]) -> dict[str, Answer]:
+    """Those of `answers` that the annotator has given to the item before: an undo may restore them, also where the
+    project does not take them any more."""
+    rows = _HISTORY.all(conn, of_item=item, of_user=user)
+    given = [(scheme, value) for scheme, value, *_ in rows]
+    return {scheme: answer for scheme, answer in answers.items() if (scheme, answer) in given}
 
 
 def _take_back(found: list[Step], saved: Mapping[str, Any]) -> None:

@@ -47,7 +47,7 @@ def _of_scheme(entry: Gathered, answers: dict[str, list[Answer]], left_out: int)
     if entry.ties:
         found.append(f"{entry.ties} items were left out of '{name}': their annotators are exactly divided")
     if entry.orphans:
-        found.append(f"{entry.orphans} answers to '{name}' were left out: their labels are not in the project any more")
+        found.append(f"{entry.orphans} answers to '{name}' were left out: the project does not take them any more")
     return found
 
 

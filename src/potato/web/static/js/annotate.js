@@ -77,6 +77,7 @@ function save(given, { later = false } = {}) {
 function keep(answers, more) {
   going = false;
   showUndo();
+  $("item").querySelector("[data-skipped]")?.remove(); // the answer takes that back
   return drafts.add({ item: work().dataset.item, answers, elapsed_ms: inView.read(), shown: work().dataset.shown, ...more });
 }
 

@@ -20,8 +20,9 @@ export const many = {
     return chosen.filter((input) => !("none" in input.dataset)).map((input) => JSON.parse(input.dataset.answer));
   },
   write(question, answer) {
+    const parts = Array.isArray(answer) ? answer : null; // an undo may bring back what the question does not take any more
     for (const input of inputs(question)) {
-      input.checked = answer !== null && ("none" in input.dataset ? !answer.length : answer.some((part) => same(JSON.parse(input.dataset.answer), part)));
+      input.checked = parts !== null && ("none" in input.dataset ? !parts.length : parts.some((part) => same(JSON.parse(input.dataset.answer), part)));
     }
   },
   // "None of these" and a label exclude each other: the one just chosen stays.

@@ -45,8 +45,9 @@ class Spans {
   }
 
   show(answer) {
-    this.marked = this.#ordered(answer ?? []);
-    this.none.checked = answer !== null && !answer.length;
+    const spans = Array.isArray(answer) ? answer : null; // an undo may bring back what the question does not take any more
+    this.marked = this.#ordered((spans ?? []).filter(({ label }) => this.order.has(label)));
+    this.none.checked = spans !== null && !spans.length;
     if (!this.#has(this.chosen)) this.chosen = null;
     this.render();
   }

@@ -63,10 +63,15 @@ function submitted(dialog, act) {
       }
     };
     const close = () => dialog.close();
+    const press = (event) => { // Enter alone begins another line of the reason
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.querySelector("[data-default]")?.click();
+    };
     form.addEventListener("submit", submit);
+    form.addEventListener("keydown", press);
     dialog.querySelector("[data-close]")?.addEventListener("click", close);
     dialog.addEventListener("close", () => {
       form.removeEventListener("submit", submit);
+      form.removeEventListener("keydown", press);
       dialog.querySelector("[data-close]")?.removeEventListener("click", close);
       resolve(result);
     }, { once: true });

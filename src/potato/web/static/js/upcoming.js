@@ -13,7 +13,7 @@ export class Upcoming {
   /** What follows `item`; undefined where that is to be asked for. */
   of(item) {
     const kept = this.#kept;
-    return kept?.of === item && performance.now() - kept.since < FRESH_MS ? kept.part : undefined;
+    return kept && kept.of === item && performance.now() - kept.since < FRESH_MS ? kept.part : undefined;
   }
 
   forget() {
