@@ -231,7 +231,7 @@ def _history_score(run: Run, scheme: str, figure: str) -> plots.Score | None:
         run_id=run.run_id,
         trainer=run.trainer,
         ended=run.finished_at,
-        labels=run.counts.get("train", 0),
+        labels=figures.labels_of(run, scheme),
         value=value,
         low=low,
         high=high,
