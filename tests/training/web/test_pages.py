@@ -37,7 +37,7 @@ def _text(html: str) -> str:
 
 def test_the_empty_page_says_what_to_do(client: TestClient) -> None:
     text = _text(_page(client, "/admin/training"))
-    assert "No run yet. Choose a scheme and a trainer above, and start one." in text
+    assert "No run yet. Choose a scheme and a trainer under New run, and start one." in text
     assert "Label some items, or bring labels in with potato import" in text
 
 
