@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,14 @@ def test_a_project_without_images_refuses_a_trainer_of_images(tmp_path: Path, la
     assert not reads_project(IMAGES, plain)
     with pytest.raises(TrainerDoesNotFit, match="learns from images, which the project's items do not have"):
         resolve(plain, RunRequest("hf-image-classification", ["sentiment"]))
+
+
+def test_a_trainer_of_both_gets_texts_where_the_project_has_no_images(tmp_path: Path, lab: Lab) -> None:
+    both = replace(IMAGES, modalities=("text", "image"))
+    plain = Lab(tmp_path / "plain", 60)
+    plain.label_alternately()
+    folder = tmp_path / "bundle"
+    build(plain.database, plain.project, both, ["sentiment"], folder)
+    assert (Bundle(str(folder)).modality, len(items(Bundle(str(folder))))) == ("text", 60)
+    build(lab.database, lab.project, both, ["sentiment"], folder)
+    assert (Bundle(str(folder)).modality, len(items(Bundle(str(folder))))) == ("image", 60)

@@ -90,3 +90,14 @@ def test_every_trainer_that_leaves_a_model_says_how_it_is_loaded() -> None:
 def test_a_plain_text_means_nothing_to_markdown(text: str) -> None:
     page = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(f"| a |\n| --- |\n| {plain(text)} |")
     assert cells(page) == [text]
+
+
+def test_agreement_on_spans_is_told_as_what_it_is(trained: Trained) -> None:
+    about = subject(trained)
+    score = about.run.scores["kind/of"]
+    agreement = {"level": "spans", "items": 12, "raw": 0.25, "alpha": 0.4}
+    run = replace(about.run, scores={"kind/of": {**score, "agreement": agreement}})
+    text = html.unescape(rendered(card(replace(about, run=run))))
+    assert "25.0% of the spans that two of them marked are the same (F1, exact boundaries; by character," in text
+    assert "Krippendorff's alpha 0.400)" in text
+    assert "of pairs" not in text

@@ -69,3 +69,12 @@ def test_nothing_starts_that_is_off_or_has_no_scheme() -> None:
 )
 def test_what_made_a_run_start_is_said(last: Run | None, sentence: str) -> None:
     assert trigger(SETTINGS, replace(DUE, last=last)).endswith(sentence)
+
+
+def test_what_made_a_run_start_is_no_exact_number_where_not_all_was_counted() -> None:
+    since = replace(DUE, more=True, last=scenes.succeeded(1))
+    assert trigger(SETTINGS, since).startswith("25 or more annotations were given, changed or taken back since run")
+    assert trigger(SETTINGS, replace(DUE, more=True)).startswith("25 or more annotations came in")
+    each = SETTINGS.model_copy(update={"update_frequency": 1})
+    assert trigger(each, replace(DUE, last=scenes.succeeded(1))).startswith("1 annotation was given")
+    assert trigger(each, since).startswith("1 or more annotations were given")

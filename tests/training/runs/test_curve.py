@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from lab import Lab, finished, use_fakes
+from lab import Lab, finished, use_fakes, wait_for
 from potato.store.training import held_out, predictions, runs
 from potato.store.training.held_out import Which
 from potato.store.training.runs import Run, State
@@ -67,6 +68,7 @@ def test_points_are_nested_shares_of_the_same_labels_and_never_shown(lab: Lab, s
         assert len(ids) == point.counts["train"] == -(-whole.counts["train"] * point.train_share // 1)
         for split in ("val", "test"):
             assert _ids(lab, point, split) == _ids(lab, whole, split)
+        assert point.scores["sentiment"]["trained_on"] == len(ids)
         assert point.scores["sentiment"]["to_whole"]["items"] == whole.counts["test"]
         _is_not_shown(point)
     with lab.database.read() as connection:
@@ -131,3 +133,33 @@ def test_the_curve_of_real_reviews_rises(reviews: Path, tmp_path: Path) -> None:
     assert gain["difference"] == pytest.approx(scores[-1] - scores[0])
     with lab.database.read() as connection:
         assert [run.run_id for run in runs.curve(connection, whole.run_id)] == [point.run_id for point in points]
+
+
+def test_a_run_keeps_its_files_while_points_of_its_curve_wait(lab: Lab, supervisor: Supervisor) -> None:
+    first = _train(supervisor)
+    for _ in range(2):
+        _train(supervisor)
+    assert not supervisor.get(first.run_id).files_removed
+    busy = supervisor.submit(RunRequest("fake", ["sentiment"], params={"seconds": 2.0})).run_id
+    points = supervisor.submit_curve(first.run_id, "api", None)
+    assert finished(supervisor, busy).state is State.SUCCESS
+    ended = [finished(supervisor, point.run_id) for point in points]
+    assert [point.state for point in ended] == [State.SUCCESS] * 3, [point.error for point in ended]
+    wait_for(lambda: supervisor.get(first.run_id).files_removed)
+
+
+def test_a_curve_that_many_ask_for_at_once_is_run_once(lab: Lab, supervisor: Supervisor) -> None:
+    whole = _train(supervisor)
+    supervisor.submit(RunRequest("fake", ["sentiment"], params={"seconds": 1.0}))
+
+    def ask(_: int) -> list[float]:
+        try:
+            return [point.train_share for point in supervisor.submit_curve(whole.run_id, "api", None)]
+        except NoCurve:
+            return []
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = [share for shares in pool.map(ask, range(8)) for share in shares]
+    assert sorted(asked) == sorted(SHARES)
+    with lab.database.read() as connection:
+        assert [point.train_share for point in runs.curve(connection, whole.run_id)] == sorted(SHARES)

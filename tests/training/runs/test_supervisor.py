@@ -18,6 +18,7 @@ from potato.store.training.runs import Run, State, UnknownRun
 from potato.training.backends import UnknownBackend
 from potato.training.bundle.enough import NotEnoughLabels
 from potato.training.contract.events import read_lines
+from potato.training.runs.journal import Journal
 from potato.training.runs.model import as_json
 from potato.training.runs.request import BadParam, RunRequest, TrainerDoesNotFit, UnknownScheme, UnknownTrainer
 from potato.training.runs.supervisor import RunIsOver, Supervisor
@@ -323,3 +324,31 @@ def test_a_waiting_run_whose_scheme_is_gone_ends_with_the_reason(make_lab: Calla
         error = error_of(finished(supervisor, run_id))
     assert error["code"] == "unknown_scheme"
     assert error["message"] == "the project has no scheme 'sentiment' any more"
+
+
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running")  # between the two servers
+@pytest.mark.parametrize("does", ["succeed", "deaf"])
+def test_a_run_whose_scheme_is_gone_leaves_no_worker(make_lab: Callable[..., Lab], does: str) -> None:
+    lab = make_lab(model_training={"grace_seconds": 0.5})
+    with lab.supervisor() as supervisor:
+        run_id = start(supervisor, does=does, seconds=60.0)
+        wait_for(lambda: supervisor.get(run_id).progress)
+    assert launch.find_marked(run_id)
+    lab.write({**lab.config, "annotation_schemes": [{**SENTIMENT, "name": "mood"}]})
+    with lab.supervisor() as supervisor:
+        error = error_of(finished(supervisor, run_id))
+        assert launch.find_marked(run_id) == []
+    assert error["code"] == "unknown_scheme"
+
+
+def test_a_fault_of_the_servers_own_leaves_no_worker(
+    make_lab: Callable[..., Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = make_lab(model_training={"grace_seconds": 0.5})
+    with lab.supervisor() as supervisor:
+        run_id = start(supervisor, seconds=60.0)
+        wait_for(lambda: supervisor.get(run_id).progress)
+        monkeypatch.setattr(Journal, "pull", lambda journal: 1 / 0)
+        error = error_of(finished(supervisor, run_id))
+        assert launch.find_marked(run_id) == []
+    assert "division by zero" in error["message"]

@@ -48,6 +48,7 @@ def test_what_is_left_out_has_its_default() -> None:
         ({"size": 11}, "param 'size' is at most 10, not 11"),
         ({"share": float("nan")}, "param 'share' is a number, not nan"),
         ({"share": float("inf")}, "param 'share' is a number, not inf"),
+        ({"share": 10**400}, f"param 'share' is a number, not 1{'0' * 79}"),
         ({"kind": "c"}, "param 'kind' is one of a, b, not 'c'"),
         ({"kind": ["a"]}, "param 'kind' is text, not ['a']"),
         ({"flag": 1}, "param 'flag' is true or false, not 1"),
@@ -103,3 +104,63 @@ def test_a_trainer_that_nobody_has_is_named_with_those_there_are() -> None:
     with pytest.raises(registry.UnknownTrainer) as raised:
         registry.get("sklearn-txt")
     assert str(raised.value).startswith("there is no trainer 'sklearn-txt'; there are sklearn-text, text-embedding, ")
+
+
+BAD_TRAINERS = """
+from potato.training.trainers.base import Param, Trainer, TrainerInfo
+INFO = dict(name="x", summary="", kinds=("nominal",), modalities=("text",), requires=(), licence="", params=())
+class Whole(Trainer):
+    info = TrainerInfo(**{**INFO, "name": "whole"})
+    def fit(self, task): raise NotImplementedError
+class NoInfo(Trainer):
+    def fit(self, task): raise NotImplementedError
+class OtherName(Whole): info = TrainerInfo(**INFO)
+class OddParams(Whole): info = TrainerInfo(**{**INFO, "name": "odd-params", "params": ({"name": "p"},)})
+class OneKind(Whole): info = TrainerInfo(**{**INFO, "name": "one-kind", "kinds": "nominal"})
+class NoSummary(Whole): info = TrainerInfo(**{**INFO, "name": "no-summary", "summary": None})
+class Raises(Whole):
+    def __init__(self): raise RuntimeError("not today")
+class Abstract(Trainer): pass
+"""
+
+BROKEN = {
+    "no-info": ("NoInfo", "BadInfo: its class has no `info` that is a TrainerInfo"),
+    "other-name": ("OtherName", "BadInfo: its `info` calls it 'x'; the entry point has to have the same name"),
+    "odd-params": ("OddParams", "BadInfo: `params` in its `info` is no tuple of Param"),
+    "one-kind": ("OneKind", "BadInfo: `kinds` in its `info` is no tuple of texts"),
+    "no-summary": ("NoSummary", "BadInfo: `summary` in its `info` is no text"),
+    "raises": ("Raises", "RuntimeError: not today"),
+    "abstract": ("Abstract", "TypeError: "),
+    "missing": ("Missing", "AttributeError: "),
+}
+
+
+@pytest.fixture
+def bad_trainers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "bad-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n", "utf-8")
+    lines = [f"{name} = bad_trainers:{attribute}" for name, (attribute, _) in BROKEN.items()]
+    lines += ["whole = bad_trainers:Whole", "exits = bad_trainer_exits:Exits"]
+    (package / "entry_points.txt").write_text("\n".join(["[potato.trainers]", *lines, ""]), "utf-8")
+    (tmp_path / "bad_trainers.py").write_text(BAD_TRAINERS, "utf-8")
+    (tmp_path / "bad_trainer_exits.py").write_text("import sys\nsys.exit()\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("bad_trainers")
+def test_a_third_partys_broken_trainer_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    found = [info.name for info in registry.infos()]
+    assert "whole" in found
+    assert "sklearn-text" in found
+    assert not {*BROKEN, "exits"} & set(found)
+    assert all(f"the trainer '{name}' (bad_trainers:" in caplog.text for name in BROKEN)
+    assert "the trainer 'exits' (bad_trainer_exits:Exits) cannot be loaded: SystemExit\n" in caplog.text
+
+
+@pytest.mark.usefixtures("bad_trainers")
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_trainer_is_told_why(name: str) -> None:
+    with pytest.raises(registry.BrokenTrainer) as raised:
+        registry.get(name)
+    assert f"cannot be loaded: {BROKEN[name][1]}" in str(raised.value)

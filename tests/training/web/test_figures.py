@@ -114,3 +114,33 @@ def test_gates_come_in_the_order_in_which_they_ask(tmp_path: Path) -> None:
     assert report.skipped == 6
     assert report.gates[1].sentence == "less sure than min_confidence (0.6)"
     assert gates.report(None, scenes.project(tmp_path)) is None
+
+
+def test_a_figure_below_nought_is_drawn_below_it() -> None:
+    scores = [
+        Score(f"r{n}", "t", f"2026-11-1{n}", 50, value, None, None, None) for n, value in enumerate((-0.3, 0, 0.8))
+    ]
+    drawn = plots.by_time(scores)
+    assert drawn is not None
+    assert [dot.y for dot in drawn.dots] == sorted({dot.y for dot in drawn.dots}, reverse=True)
+    assert [tick.text for tick in drawn.y_ticks] == ["-0.5", "0", "0.5", "1"]
+    assert drawn.dots[1].y == drawn.y_ticks[1].at
+    figure = figures.Figure("kappa", "Cohen's kappa", -0.3, (-0.4, 0.1), 0.0, None, True, False)
+    strip = plots.strip(figure)
+    assert strip is not None
+    assert (strip.scale_start, strip.scale_end) == (-0.5, 1.0)
+    assert strip.low is not None and strip.baseline is not None
+    assert 0 < strip.low < strip.value < strip.baseline == pytest.approx(100 / 3, abs=0.01)
+
+
+def test_a_run_of_several_schemes_counts_the_labels_of_each() -> None:
+    run = scenes.succeeded(1)
+    both = replace(run, schemas=["sentiment", "mood"], counts={"train": 150})
+    assert figures.labels_of(replace(run, counts={"train": 150}), "sentiment") == 150
+    assert figures.labels_of(both, "sentiment") is None
+    told = replace(both, scores={"sentiment": {**run.scores["sentiment"], "trained_on": 17}})
+    assert figures.labels_of(told, "sentiment") == 17
+    [history] = histories([told, both])
+    assert [score.labels for score in history["scores"]] == [17, None]
+    assert [dot.run_id for dot in history["by_labels"].dots] == [told.run_id]
+    assert "17 labels" in history["by_labels"].dots[0].title

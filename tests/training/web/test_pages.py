@@ -37,7 +37,7 @@ def _text(html: str) -> str:
 
 def test_the_empty_page_says_what_to_do(client: TestClient) -> None:
     text = _text(_page(client, "/admin/training"))
-    assert "No run yet. Choose a scheme and a trainer above, and start one." in text
+    assert "No run yet. Choose a scheme and a trainer under New run, and start one." in text
     assert "Label some items, or bring labels in with potato import" in text
 
 
@@ -216,3 +216,25 @@ def test_the_run_page_says_how_annotators_answered_with_and_without_the_suggesti
     assert "Suggestion shown 1,200 1,050 88 % 86 % to 89 % -" in text
     assert "Suggestion hidden 10 6 60 % 31 % to 83 % -" in text
     assert "Pull +28 points (95 % interval +4 to +56)" in text
+
+
+@pytest.mark.parametrize(
+    ("use", "hide_share", "hint"),
+    [
+        (Use(shown=12, accepted=10), 0.0, "once some are hidden: writeback.hide_share: 0.1 ."),
+        (Use(shown=12, accepted=10), 0.2, "( hide_share ) are answered: no hidden item has been answered yet."),
+        (Use(hidden=3, agreed=2), 0.2, "once somebody has answered beside one."),
+    ],
+)
+def test_what_the_pull_still_lacks_is_said(
+    client: TestClient,
+    database: Database,
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    use: Use,
+    hide_share: float,
+    hint: str,
+) -> None:
+    monkeypatch.setattr("potato.training.web.use.use_of", lambda *_: {"sentiment": use})
+    monkeypatch.setitem(vars(project.config.model_training.writeback), "hide_share", hide_share)
+    assert hint in _text(_run_page(client, database, scenes.succeeded(5)))

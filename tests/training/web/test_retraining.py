@@ -19,6 +19,7 @@ from potato.store.training.retraining import Decision
 API = "/admin/training/api"
 AUTO = {"enabled": True, "schemas": ["sentiment"], "update_frequency": 7, "min_interval_s": 600}
 PAGE = {"Accept": "text/html"}
+BY_MIRA = {"by": "mira", "at": to_text(scenes.NOW)}
 
 
 @pytest.fixture
@@ -88,6 +89,38 @@ def test_the_run_page_tells_both_scores_the_rule_and_who_overrode_it(client: Tes
         assert "On the 26 held-out items that both have: macro f1 0.700 here, 0.830 in run" in page
         assert ("Not shown: sentiment" in page) is not bool(more)
         assert ("mira had its suggestions shown" in page) is bool(more)
+
+
+@pytest.mark.parametrize(
+    ("entries", "button", "said"),
+    [
+        ({"sentiment": {"takes_over": False, "written": 0}}, "Show anyway", "Not shown: sentiment"),
+        ({"sentiment": {"takes_over": True, "written": 96}}, "Show again", "Took over: sentiment"),
+        ({"sentiment": {"written": 96, "shown_anyway": BY_MIRA}}, "Show again", "Shown anyway: sentiment"),
+        (
+            {"sentiment": {"takes_over": True, "written": 96, "shown_anyway": BY_MIRA}},
+            "Show again",
+            "Shown again: sentiment",
+        ),
+    ],
+)
+def test_the_words_follow_from_what_became_of_the_scheme(
+    client: TestClient,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    entries: dict[str, Any],
+    button: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr("potato.training.web.pages.predictions.has_any", lambda *_: True)
+    run = scenes.succeeded(5)
+    by_scheme = {name: _entry(**more) for name, more in entries.items()}
+    report = {**(run.writeback or {}), "written": 300, "by_scheme": by_scheme}  # of which another scheme has its part
+    with database.write() as connection:
+        scenes.add(connection, replace(run, writeback=report))
+    page = client.get(f"/admin/training/runs/{run.run_id}", headers=PAGE).text
+    assert said in page
+    assert button in page
 
 
 def test_what_cannot_be_shown_is_refused_with_a_hint(client: TestClient, database: Database) -> None:

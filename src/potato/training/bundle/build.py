@@ -60,7 +60,7 @@ def _build(database: Database, project: Project, info: TrainerInfo, schemas: Seq
     with database.read() as connection:
         labels_upto = corpus.newest_change(connection)
         gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
-        images = Images(project, folder) if reads_images(info) else None
+        images = Images(project, folder) if reads_images(info, project) else None
         live = Beside(connection, schemas[0]) if info.calibrates_live else None
         built = _write_items(connection, project, gathered, folder, images, live)
     built.labels_upto = labels_upto

@@ -21,9 +21,10 @@ def reads_project(info: TrainerInfo, project: Project) -> bool:
     return not modalities(project).isdisjoint(info.modalities)
 
 
-def reads_images(info: TrainerInfo) -> bool:
-    """Whether a bundle for the trainer carries the items' images."""
-    return "image" in info.modalities and not info.calibrates_live
+def reads_images(info: TrainerInfo, project: Project) -> bool:
+    """Whether a bundle for the trainer carries the items' images. A trainer of texts and images gets the texts alone
+    where the project has no images."""
+    return "image" in modalities(project) and "image" in info.modalities and not info.calibrates_live
 
 
 class Images:

@@ -125,6 +125,13 @@ def _agreement(agreement: Mapping[str, Any]) -> str:
     if agreement.get("raw") is None:
         return "How far people agree on these items is not known: no two of them answered the same ones."
     alpha = f", Krippendorff's alpha {agreement['alpha']:.3f}" if agreement.get("alpha") is not None else ""
+    if agreement.get("level") == "spans":
+        characters = f"; by character{alpha}" if alpha else ""
+        return (
+            f"For comparison: on the {agreement['items']:,} of these items that two or more people labelled,"
+            f" {agreement['raw']:.1%} of the spans that two of them marked are the same (F1, exact"
+            f" boundaries{characters}). No model can be measured to be better than that."
+        )
     return (
         f"For comparison: on the {agreement['items']:,} of these items that two or more people answered, they agree in"
         f" {agreement['raw']:.1%} of pairs{alpha}. No model can be measured to be better than that."

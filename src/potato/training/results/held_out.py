@@ -82,15 +82,17 @@ def _primary(project: Project, bundle: Bundle, name: str, said: Mapping[str, Sai
 
 def _score(project: Project, bundle: Bundle, name: str, said: Mapping[str, Prediction]) -> dict[str, Any]:
     scheme = project.schemes[name]
-    return score(
+    trained = list(_targets(bundle, name))
+    scored = score(
         scheme.kind,
         scheme.label_names(),
         test=_rows(bundle, "test", name, said),
         val=_rows(bundle, "val", name, said),
-        train_targets=_targets(bundle, name),
+        train_targets=trained,
         seed=project.config.model_training.split_seed,
         judged_by=project.config.model_training.metrics.get(name),
     )
+    return {**scored, "trained_on": len(trained)}
 
 
 def _rows(bundle: Bundle, split: str, name: str, said: Mapping[str, Prediction]) -> Iterator[Scored]:

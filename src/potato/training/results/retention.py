@@ -17,12 +17,13 @@ from potato.training.results.take_in import remove_all
 
 def tidy(project: Project, database: Database) -> list[str]:
     """Delete predictions of runs that did not come to success, and the files and predictions of finished runs beyond
-    the newest `retain_runs`; a run whose pre-labels are live, or whose model was published, keeps
-    both. Returns the ids whose files went."""
+    the newest `retain_runs`; a run whose pre-labels are live, whose model was published, or whose learning curve is
+    still being run, keeps both. Returns the ids whose files went."""
     with database.read() as connection:
         finished = _newest_first(connection)
         stored = predictions.runs_with_predictions(connection)
-    old = _old(finished, project.config.model_training.retain_runs)
+        kept = {run.run_id for run in finished if _is_kept(run)} | _needed(connection)
+    old = _old(finished, kept, project.config.model_training.retain_runs)
     unwanted = {run.run_id for run in finished if run.state is not State.SUCCESS} | {run.run_id for run in old}
     for run_id in sorted(stored & unwanted):
         remove_all(database, run_id)
@@ -47,10 +48,20 @@ def _newest_first(connection: Connection) -> Sequence[Run]:
     return list(reversed(rows.in_states(connection, FINISHED)))
 
 
-def _old(finished: Sequence[Run], retained: int) -> Sequence[Run]:
-    """Those beyond the newest `retained`, but for the live ones, which stay and do not count. A point of a learning
-    curve does not count either: it goes with the run whose curve it is."""
-    replaceable = [run for run in finished if not (run.live or run.published) and run.curve_of is None]
+def _is_kept(run: Run) -> bool:
+    return bool(run.live or run.published)
+
+
+def _needed(connection: Connection) -> set[str]:
+    """The runs of whose labels a point of their learning curve is still to be trained."""
+    unfinished = rows.in_states(connection, frozenset(State) - FINISHED)
+    return {run.curve_of for run in unfinished if run.curve_of is not None}
+
+
+def _old(finished: Sequence[Run], kept: set[str], retained: int) -> Sequence[Run]:
+    """Those beyond the newest `retained`, but for those to be `kept`, which do not count. A point of a learning curve
+    does not count either: it goes with the run whose curve it is."""
+    replaceable = [run for run in finished if run.run_id not in kept and run.curve_of is None]
     old = replaceable[retained:]
     gone = {run.run_id for run in old}
     return [*old, *(run for run in finished if run.curve_of in gone)]
@@ -59,7 +70,7 @@ def _old(finished: Sequence[Run], retained: int) -> Sequence[Run]:
 def _remove_files(project: Project, database: Database, run_id: str) -> bool:
     with database.write() as connection:
         run = rows.get_or_raise(connection, run_id)
-        if run.live or run.published:
+        if _is_kept(run) or run_id in _needed(connection):
             return False
         rows.amend(connection, run_id, files_removed=True)
     shutil.rmtree(project.runs_dir / run_id, ignore_errors=True)

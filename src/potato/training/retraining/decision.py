@@ -18,9 +18,9 @@ from potato.store.training.runs import GOING, Run, State
 
 @dataclass(frozen=True)
 class Situation:
-    """`changed` counts answers given, changed or taken back since `last`, up to `update_frequency`; `newest` is the
-    last line of their history. `since_s` is None where no run has ended yet. `refused` says why the last attempt came
-    to nothing."""
+    """`changed` counts answers given, changed or taken back since `last`, up to `update_frequency`, and `more` says
+    whether there were more; `newest` is the last line of their history. `since_s` is None where no run has ended yet.
+    `refused` says why the last attempt came to nothing."""
 
     changed: int
     newest: int
@@ -29,6 +29,7 @@ class Situation:
     last: Run | None
     since_s: float | None
     refused: str | None
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,14 +47,16 @@ def look(connection: Connection, project: Project, now: datetime) -> Situation:
     refusal = facts.get(connection, retraining.REFUSAL) or {"upto": 0, "reason": None}
     learned = last.labels_upto or 0 if last else 0
     mark, enough = max(learned, refusal["upto"]), settings.update_frequency
+    changed = retraining.changed_since(connection, settings.schemas, mark, enough + 1) if settings.enabled else 0
     return Situation(
-        changed=retraining.changed_since(connection, settings.schemas, mark, enough) if settings.enabled else 0,
+        changed=min(changed, enough),
         newest=corpus.newest_change(connection),
         going=bool(rows.in_states(connection, GOING)),
         queued=bool(rows.queue(connection)),
         last=last,
         since_s=(now - from_text(last.finished_at)).total_seconds() if last and last.finished_at else None,
         refused=refusal["reason"] if refusal["upto"] > learned else None,
+        more=changed > enough,
     )
 
 
@@ -79,8 +82,9 @@ def waits(settings: AutoRetrain, situation: Situation) -> Sequence[Wait]:
 
 def trigger(settings: AutoRetrain, situation: Situation) -> str:
     """What made a run start, in a sentence."""
-    annotations = "1 annotation" if settings.update_frequency == 1 else f"{settings.update_frequency} annotations"
+    count = f"{settings.update_frequency} or more" if situation.more else f"{settings.update_frequency}"
+    annotations, were = ("1 annotation", "was") if count == "1" else (f"{count} annotations", "were")
     if situation.last is None:
         return f"{annotations} came in, and no run has trained on {', '.join(settings.schemas)} yet"
     ended = {State.ERROR: ", which failed", State.CANCELLED: ", which was cancelled"}.get(situation.last.state, "")
-    return f"{annotations} were given, changed or taken back since run {situation.last.run_id}{ended}"
+    return f"{annotations} {were} given, changed or taken back since run {situation.last.run_id}{ended}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from potato.errors import PotatoError
@@ -78,7 +79,8 @@ class Course:
             self._end(State.ERROR, ends.as_error(error))
 
     def _go(self) -> None:
-        self._still_fits()
+        if self._run.state is not State.RUNNING:  # where a worker may be going, it has to be ended first
+            self._still_fits()
         if self._run.state is State.QUEUED and not self._begin():
             return
         self._limits = Limits(self._settings, self._folder, self._run, self._records.clock, self._timing)
@@ -127,10 +129,11 @@ class Course:
         )
 
     def _work(self) -> None:
-        journal = Journal(self._records, self._folder, self._run.run_id, self._log)
         execution, resumed = self._execution()
         try:
-            ended = self._followed(execution, journal)
+            with self._none_left_behind(execution):
+                journal = Journal(self._records, self._folder, self._run.run_id, self._log)
+                ended = self._followed(execution, journal, resumed)
         except LEAVING:
             execution.close()
             raise
@@ -201,20 +204,18 @@ class Course:
         execution = backend.resume(job)
         resumed = execution is not None
         if execution is None:
+            self._still_fits()
             execution = backend.start(job)
-        else:
-            self._log.say("the server was started again; following the run")
-        if execution.host and not self._run.host:
-            self._records.amend(self._run.run_id, host=execution.host)
         return execution, resumed
 
-    def _followed(self, execution: Execution, journal: Journal) -> Ended:
+    def _followed(self, execution: Execution, journal: Journal, resumed: bool) -> Ended:
         """How the worker ended. What has to end before that is ended, unless another server looks after it now."""
         try:
+            self._take_up(execution, resumed)
             return self._look_after(execution, journal)
         except LEAVING:
             raise
-        except (RunCancelled, ends.RunFailed) as reason:
+        except (RunCancelled, ends.RunFailed, UnknownScheme) as reason:
             self._stop(execution, journal, reason)
             raise
         except PotatoError:  # the backend has lost it
@@ -222,6 +223,27 @@ class Course:
             execution.kill()
             self._pull(journal, everything=True)
             raise
+
+    @contextmanager
+    def _none_left_behind(self, execution: Execution) -> Iterator[None]:
+        """A fault of the server's own ends the run, and nobody would look after its worker then: that is ended first.
+        The fault may lie in the journal, so nothing more is read of it."""
+        try:
+            yield
+        except (*LEAVING, RunCancelled, PotatoError):
+            raise
+        except Exception:
+            self._step("stopping")
+            self._await_end(execution, None)
+            raise
+
+    def _take_up(self, execution: Execution, resumed: bool) -> None:
+        """Begin to look after a worker. Raises `UnknownScheme` where nothing can come of it any more."""
+        if resumed:
+            self._log.say("the server was started again; following the run")
+        if execution.host and not self._run.host:
+            self._records.amend(self._run.run_id, host=execution.host)
+        self._still_fits()
 
     def _look_after(self, execution: Execution, journal: Journal) -> Ended:
         lingers: float | None = None
@@ -237,9 +259,9 @@ class Course:
             self._pause()
             self._limits.look(execution)
 
-    def _pull(self, journal: Journal, everything: bool) -> None:
+    def _pull(self, journal: Journal | None, everything: bool) -> None:
         pulls = 0
-        while (everything or pulls < _PULLS) and journal.pull():
+        while journal is not None and (everything or pulls < _PULLS) and journal.pull():
             pulls += 1
 
     def _stop(self, execution: Execution, journal: Journal, reason: Exception) -> None:
@@ -248,7 +270,7 @@ class Course:
         self._log.say("cancelled: stopping the worker" if isinstance(reason, RunCancelled) else f"error: {reason}")
         self._await_end(execution, journal)
 
-    def _await_end(self, execution: Execution, journal: Journal) -> None:
+    def _await_end(self, execution: Execution, journal: Journal | None) -> None:
         execution.stop()
         end = time.monotonic() + self._settings.grace_seconds
         while not self._has_ended(execution):

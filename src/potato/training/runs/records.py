@@ -97,11 +97,15 @@ class Records:
         def add(connection: Connection) -> Run:
             if beside is not None:
                 beside(connection, new)
-            run = rows.add(connection, new)
-            self.announcer.run(connection, run)
-            return run
+            return self.insert(connection, new)
 
         return self.write(new.run_id, add)
+
+    def insert(self, connection: Connection, new: Run) -> Run:
+        """`add` within a transaction; whoever wants to be told of it will be."""
+        run = rows.add(connection, new)
+        self.announcer.run(connection, run)
+        return run
 
     def amend(self, run_id: str, **fields: Any) -> None:
         """Write fields other than the state."""

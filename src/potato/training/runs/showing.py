@@ -32,6 +32,12 @@ def can_show(run: Run, project: Project) -> list[str]:
     return [name for name in run.schemas if name in listed and name not in run.live and _passed(run, name)]
 
 
+def was_shown(run: Run, name: str) -> bool:
+    """Whether a scheme's suggestions have been shown before: its model took over, or an admin had them shown."""
+    entry = ((run.writeback or {}).get("by_scheme") or {}).get(name) or {}
+    return bool(entry.get("takes_over", entry.get("written")) or entry.get("shown_anyway"))
+
+
 def show(connection: Connection, project: Project, run_id: str, by: str, now: str) -> Run:
     """Show a run's suggestions in place of those that are shown, whatever its score; the run as it is then. Those that
     other gates hold back stay back. Repeating it is harmless. Raises `UnknownRun` or `NothingToShow`."""

@@ -124,8 +124,7 @@ class Supervisor:
         Raises `UnknownTrainer`, `UnknownScheme`, `BadParam`, `TrainerDoesNotFit`, `UnknownBackend` or
         `NotEnoughLabels`; then nothing is started.
         """
-        order = resolve(self.project, request)
-        self.backend(order.backend)
+        order = self._order(request)
         if request.curve_of is None:
             self.records.read(lambda connection: preflight(connection, self.project, order.info, order.schemas))
         new = self._new_run(request, order)
@@ -141,10 +140,21 @@ class Supervisor:
         return run
 
     def submit_curve(self, run_id: str, trigger: str, started_by: str | None) -> Sequence[Run]:
-        """Queue the points of a run's learning curve that are not there yet. Raises `UnknownRun`, `NoCurve`, and what
-        `submit` raises."""
-        requests = self.records.read(lambda connection: points_to_run(connection, self.project, run_id))
-        return [self.submit(replace(request, trigger=trigger, started_by=started_by)) for request in requests]
+        """Queue the points of a run's learning curve that are not there yet: all or none of them, and each once however
+        many ask at the same time. Raises `UnknownRun`, `NoCurve`, and what `submit` raises."""
+        points = [
+            self._new_run(request, self._order(request))
+            for wanted in self.records.read(lambda connection: points_to_run(connection, self.project, run_id))
+            for request in [replace(wanted, trigger=trigger, started_by=started_by)]
+        ]
+
+        def add(connection: Connection) -> Sequence[Run]:
+            missing = {wanted.train_share for wanted in points_to_run(connection, self.project, run_id)}
+            return [self.records.insert(connection, point) for point in points if point.train_share in missing]
+
+        added = self.records.write(run_id, add)
+        self._pulse.wake()
+        return added
 
     def withdraw(self, run_id: str) -> int:
         """Take the run's pre-labels away from annotators; how many were shown. Repeating it is harmless.
@@ -238,6 +248,11 @@ class Supervisor:
         return {name: settings for name, settings in found if isinstance(settings, AgentSettings)}
 
     # The thread
+
+    def _order(self, request: RunRequest) -> Order:
+        order = resolve(self.project, request)
+        self.backend(order.backend)
+        return order
 
     def _new_run(self, request: RunRequest, order: Order) -> Run:
         now = self.records.clock()

@@ -68,9 +68,10 @@ class Param:
         if self.type == "int" and isinstance(value, int) and not isinstance(value, bool):
             return value
         if self.type == "float" and isinstance(value, (int, float)) and not isinstance(value, bool):
-            if not math.isfinite(value):
-                raise ParamError("param '%s' is a number, not %r" % (self.name, value))
-            return float(value)
+            number = _as_float(value)
+            if not math.isfinite(number):
+                raise ParamError("param '%s' is a number, not %.80r" % (self.name, value))
+            return number
         if self.type in ("text", "choice") and isinstance(value, str):
             return value
         names = {
@@ -81,6 +82,13 @@ class Param:
             "choice": "text",
         }
         raise ParamError("param '%s' is %s, not %.80r" % (self.name, names[self.type], value))
+
+
+def _as_float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf
 
 
 def _plain(number: float) -> str:

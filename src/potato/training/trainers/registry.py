@@ -6,7 +6,7 @@ import sys
 from functools import lru_cache
 from typing import Any, Dict, List, Tuple
 
-from potato.training.trainers.base import Trainer, TrainerInfo
+from potato.training.trainers.base import Cancelled, Param, Requirement, Trainer, TrainerInfo
 
 _BUILT_IN = {
     "sklearn-text": "potato.training.trainers.sklearn_text:SklearnText",
@@ -40,8 +40,12 @@ class BrokenTrainer(UnknownTrainer):
         self.reason = reason
 
     def __str__(self) -> str:
-        kind = type(self.reason).__name__
-        return "the trainer '%s' (%s) cannot be loaded: %s: %s" % (self.name, self.location, kind, self.reason)
+        why = ": ".join(filter(None, (type(self.reason).__name__, str(self.reason))))
+        return "the trainer '%s' (%s) cannot be loaded: %s" % (self.name, self.location, why)
+
+
+class BadInfo(TypeError):
+    """A trainer's `info` is not what it has to be."""
 
 
 def names() -> List[str]:
@@ -57,7 +61,10 @@ def get(name: str) -> Trainer:
     module, _, attribute = locations[name].partition(":")
     try:
         trainer: Trainer = getattr(importlib.import_module(module), attribute)()
-    except Exception as error:  # somebody else's code, which may do anything
+        _check_info(name, getattr(trainer, "info", None))
+    except (Cancelled, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # somebody else's code, which may do anything, and end the program too
         raise BrokenTrainer(name, locations[name], error) from error
     return trainer
 
@@ -72,6 +79,22 @@ def infos() -> List[TrainerInfo]:
         except BrokenTrainer as error:
             logging.getLogger("potato.training").warning("%s", error)
     return found
+
+
+def _check_info(name: str, info: Any) -> None:
+    """Raise `BadInfo` where pages and checks could not go by a trainer's metadata."""
+    if not isinstance(info, TrainerInfo):
+        raise BadInfo("its class has no `info` that is a TrainerInfo")
+    if info.name != name:
+        raise BadInfo("its `info` calls it %.80r; the entry point has to have the same name" % (info.name,))
+    for field in ("summary", "licence"):
+        if not isinstance(getattr(info, field), str):
+            raise BadInfo("`%s` in its `info` is no text" % field)
+    kinds = {"kinds": str, "modalities": str, "backends": str, "requires": Requirement, "params": Param}
+    for field, kind in kinds.items():
+        entries = getattr(info, field)
+        if not isinstance(entries, (tuple, list)) or not all(isinstance(entry, kind) for entry in entries):
+            raise BadInfo("`%s` in its `info` is no tuple of %s" % (field, "texts" if kind is str else kind.__name__))
 
 
 def _locations() -> Dict[str, str]:

@@ -66,7 +66,7 @@ def section(connection: Connection, run: Run) -> Section | None:
 def _scheme(scheme: str, runs: Sequence[Run]) -> SchemeCurve:
     figure = runs[-1].scores[scheme]["primary"]["name"]
     title = figures.NAMES.get(figure, "Score")
-    rows = [Row(run, run.counts.get("train"), *figures.value_of(run.scores, scheme, figure)) for run in runs]
+    rows = [Row(run, figures.labels_of(run, scheme), *figures.value_of(run.scores, scheme, figure)) for run in runs]
     points = [point for row in rows if (point := _point(row)) is not None]
     return SchemeCurve(scheme, title, plots.learning_curve(points), _sentence(scheme, runs), rows)
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from potato.store.training.runs import Run
+
 NAMES = {
     "accuracy": "Accuracy",
     "macro_f1": "Macro F1",
@@ -89,6 +91,15 @@ def primary_value(scores: dict[str, Any], scheme: str) -> float | None:
     """The figure of `scheme` that is shown first; None where it is undefined or the run has no scores."""
     value = (scores.get(scheme, {}).get("primary") or {}).get("value")
     return value if isinstance(value, (int, float)) else None
+
+
+def labels_of(run: Run, scheme: str) -> int | None:
+    """How many labels of the scheme the run trained on; None where its record does not tell. That of an earlier version
+    tells only how many items it trained on, which is the same for a run of one scheme."""
+    found = (run.scores.get(scheme) or {}).get("trained_on")
+    if isinstance(found, int):
+        return found
+    return run.counts.get("train") if len(run.schemas) == 1 else None
 
 
 def value_of(scores: dict[str, Any], scheme: str, name: str) -> tuple[float | None, Sequence[float] | None]:

@@ -22,30 +22,31 @@ class Strip:
     low: float | None
     high: float | None
     baseline: float | None
+    scale_start: float
     scale_end: float
 
 
 def strip(figure: Figure) -> Strip | None:
     """The strip of one figure; None where the figure is undefined.
 
-    The scale runs from 0 to 1 for shares, and to just past the largest of the values for errors.
+    The scale runs from 0, or from just below the least value where that is negative, to 1 for shares, and to just past
+    the largest of the values for errors.
     """
     if figure.value is None:
         return None
     known = [v for v in (figure.value, figure.baseline, *(figure.interval or ())) if v is not None]
     end = 1.0 if max(known) <= 1 and figure.name not in ("mae", "rmse") else nice_ceiling(max(known) * 1.05)
+    start = -nice_ceiling(-min(known) * 1.05) if min(known) < 0 else 0.0
+
+    def percent(value: float | None) -> float | None:
+        return None if value is None else round(100 * _share(value, start, end), 2)
+
     low, high = figure.interval or (None, None)
-    return Strip(
-        _percent(figure.value, end),
-        None if low is None else _percent(low, end),
-        None if high is None else _percent(high, end),
-        None if figure.baseline is None else _percent(figure.baseline, end),
-        end,
-    )
+    return Strip(percent(figure.value) or 0.0, percent(low), percent(high), percent(figure.baseline), start, end)
 
 
-def _percent(value: float, end: float) -> float:
-    return round(100 * min(max(value / end, 0.0), 1.0), 2) if end else 0.0
+def _share(value: float, start: float, end: float) -> float:
+    return min(max((value - start) / (end - start), 0.0), 1.0)
 
 
 def nice_ceiling(value: float) -> float:
@@ -63,7 +64,7 @@ class Score:
     run_id: str
     trainer: str
     ended: str
-    labels: int
+    labels: int | None
     value: float
     low: float | None
     high: float | None
@@ -106,12 +107,13 @@ WIDTH, HEIGHT = 520.0, 190.0
 
 
 def by_labels(scores: Sequence[Score]) -> History | None:
-    """Score against the number of labels trained on: is more labelling still paying? None for no run."""
-    if not scores:
+    """Score against the number of labels trained on: is more labelling still paying? None where no run tells."""
+    known = [(score, score.labels) for score in scores if score.labels is not None]
+    if not known:
         return None
-    end = nice_ceiling(max(score.labels for score in scores) * 1.02)
+    end = nice_ceiling(max(labels for _, labels in known) * 1.02)
     ticks = [Tick(WIDTH * part, f"{end * part:,.0f}") for part in (0.0, 0.5, 1.0)]
-    return _history(scores, [WIDTH * score.labels / end for score in scores], ticks)
+    return _history([score for score, _ in known], [WIDTH * labels / end for _, labels in known], ticks)
 
 
 def by_time(scores: Sequence[Score]) -> History | None:
@@ -126,24 +128,34 @@ def by_time(scores: Sequence[Score]) -> History | None:
 
 
 def _history(scores: Sequence[Score], places: Sequence[float], x_ticks: list[Tick]) -> History:
-    top = max(v for score in scores for v in (score.value, score.high, score.baseline) if v is not None)
-    end = 1.0 if top <= 1 else nice_ceiling(top)
+    drawn = (v for score in scores for v in (score.value, score.low, score.high, score.baseline) if v is not None)
+    marks = _whole_scale(list(drawn))
+    start, end = marks[0], marks[-1]
 
     def y(value: float | None) -> float | None:
-        return None if value is None else round(HEIGHT * (1 - min(max(value / end, 0.0), 1.0)), 1)
+        return None if value is None else round(HEIGHT * (1 - _share(value, start, end)), 1)
 
     dots = [
         Dot(score.run_id, _title(score), round(x, 1), y(score.value) or 0.0, y(score.low), y(score.high))
         for score, x in zip(scores, places, strict=True)
     ]
-    y_ticks = [Tick(HEIGHT * (1 - part), f"{end * part:g}") for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    y_ticks = [Tick(round(HEIGHT * (1 - _share(mark, start, end)), 1), f"{mark:g}") for mark in marks]
     line = " ".join(f"{dot.x:g},{dot.y:g}" for dot in sorted(dots, key=lambda dot: dot.x))
     return History(WIDTH, HEIGHT, dots, x_ticks, y_ticks, line)
 
 
+def _whole_scale(values: Sequence[float]) -> list[float]:
+    """The marks of an axis from 0, or from below the least value where that is negative, to 1 or past the largest."""
+    end = 1.0 if max(values) <= 1 else nice_ceiling(max(values))
+    if min(values) >= 0:
+        return [end * part for part in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    return _round_marks(min(values), end)
+
+
 def _title(score: Score) -> str:
     interval = f" ({score.low:.3f} to {score.high:.3f})" if score.low is not None and score.high is not None else ""
-    return f"{score.value:.3f}{interval}, {score.labels:,} labels, {score.trainer}, run {score.run_id}"
+    labels = f"{score.labels:,} labels, " if score.labels is not None else ""
+    return f"{score.value:.3f}{interval}, {labels}{score.trainer}, run {score.run_id}"
 
 
 @dataclass(frozen=True)
@@ -218,6 +230,10 @@ def _marks(values: Sequence[float]) -> list[float]:
     """Round numbers from just below the values to just above them, evenly apart."""
     low = min(*values, max(0.0, max(values) - _LEAST_SPAN))
     high = max(*values, low + _LEAST_SPAN)
+    return _round_marks(low, high)
+
+
+def _round_marks(low: float, high: float) -> list[float]:
     step = nice_ceiling((high - low) / 4)
     return [round(number * step, 9) for number in range(math.floor(low / step), math.ceil(high / step - 1e-9) + 1)]
 

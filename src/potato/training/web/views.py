@@ -15,6 +15,7 @@ from potato.store.training import runs as stored
 from potato.training.backends import BackendInfo, describe
 from potato.training.runs.folder import RunFolder
 from potato.training.runs.model import GOING, Run, State, as_json
+from potato.training.runs.showing import can_show, was_shown
 from potato.training.web import figures, gates, pieces, plots
 from potato.training.web.files import artifacts, file_size, size_text
 from potato.training.web.listings import scheme_list, trainer_list
@@ -86,6 +87,7 @@ def run_page(run: Run, project: Project, now: datetime) -> dict[str, Any]:
         **run_view(run, project, now),
         "score_cards": [score_card(name, score) for name, score in run.scores.items()],
         "report": gates.report(run.writeback, project),
+        "show_again": all(was_shown(run, name) for name in can_show(run, project)),
         "artifacts": files,
         "artifacts_size": size_text(sum(file.size for file in files)),
         "backend_label": backend_label(run, project),
@@ -229,7 +231,7 @@ def _history_score(run: Run, scheme: str, figure: str) -> plots.Score | None:
         run_id=run.run_id,
         trainer=run.trainer,
         ended=run.finished_at,
-        labels=run.counts.get("train", 0),
+        labels=figures.labels_of(run, scheme),
         value=value,
         low=low,
         high=high,
