@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
 from potato.store.databases import lock, postgresql
-from potato.store.databases.json_text import to_json
+from potato.store.databases.json_text import for_sqlite
 from potato.store.databases.refused import refusals_told
 from potato.store.databases.unreachable import WAIT_S, StoreUnsuitable
 
@@ -122,7 +122,7 @@ def _sqlite(url: str) -> Engine:
     if not url.startswith("sqlite:"):
         raise StoreUnsuitable.address()
     connect = {"timeout": WAIT_S, "check_same_thread": False}
-    engine = create_engine(url, connect_args=connect, json_serializer=to_json)
+    engine = create_engine(url, connect_args=connect, json_serializer=for_sqlite)
 
     @event.listens_for(engine, "connect")
     def _connected(raw: Any, _record: Any) -> None:
