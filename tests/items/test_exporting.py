@@ -227,6 +227,63 @@ def _export(project: Small, form: str) -> tuple[bytes, dict[str, Any]]:
     return written, manifest
 
 
+# ---- Numbers
+
+
+NUMBERS = [52.520006599999995, 0.30000000000000004, 123456789.12345679, 0.52308216292477, -135.8154514578912,
+           1700000000.123456, 5e-324, 0, -3, 0.5, 10**15, -(10**15), 999999999999999.9]  # fmt: skip
+"""Among them two of which SQLite, given their text, makes the number beside."""
+
+
+@pytest.mark.parametrize("form", [form for form, exporter in EXPORTERS.items() if exporter.comes_back])
+def test_a_number_comes_out_and_back_with_every_digit(tmp_path: Path, form: str) -> None:
+    schemes = [{"annotation_type": "number", "name": "n", "description": "?"}]
+    with small(tmp_path, len(NUMBERS), annotation_schemes=schemes) as project:
+        ann = project.user("ann")
+        for item, number in enumerate(NUMBERS, 1):
+            project.save(ann, item, {"n": project.parse("n", number)})
+        project.write(adjudications.decide, [decided_at(1, "n", NUMBERS[0], "mira", later(1))])
+        at = target(tmp_path, form)
+        export_file(project.project, project.database, at, form)
+        assert _said_numbers(at, project) == [*NUMBERS, NUMBERS[0]]
+        again = import_labels(project.project, project.database, at, replace=True).outcome
+        assert dict(again.counts) == {"same": len(NUMBERS) + 1}
+
+
+def _said_numbers(path: Path, project: Small) -> list[Any]:
+    """The numbers that an import of the file finds: the answers, then what was decided."""
+    lines = [line.fields for line in plain_lines(path, project.project, dict) if isinstance(line, PlainLine)]
+    lines.sort(key=lambda fields: (bool(fields.get("adjudicator")), int(fields["id"])))
+    return [project.parse("n", fields["annotations"]["n"]) for fields in lines]
+
+
+def test_a_number_beside_an_answer_comes_out_as_it_is(tmp_path: Path) -> None:
+    with small(tmp_path, 3) as project:
+        for item, shown in enumerate((1e300, 0, 52.520006599999995), 1):
+            line = {"id": str(item), "annotator": "ann", "annotations": {"sentiment": "positive"}}
+            details = {"sentiment": {"shown": shown, "suggestion": {"confidence": 0.30000000000000004}}}
+            write_rows(tmp_path, [{**line, "details": details}], "labels.jsonl")
+            import_labels(project.project, project.database, tmp_path / "labels.jsonl")
+            assert _lines(project)[-1]["details"]["sentiment"] == details["sentiment"]
+
+
+@pytest.mark.parametrize("detail", ['"suggestion":{"confidence":1e999}', '"shown":-1e999', '"shown":[NaN]'])
+def test_what_json_has_no_number_for_is_null_and_stops_no_export(tmp_path: Path, detail: str) -> None:
+    line = '{"id":"1","annotator":"ann","annotations":{"sentiment":"positive"},"details":{"sentiment":{%s}}}'
+    with small(tmp_path) as project:
+        (tmp_path / "labels.jsonl").write_text(line % detail)
+        import_labels(project.project, project.database, tmp_path / "labels.jsonl")
+        exports = {form: _export(project, form) for form in EXPORTERS}
+        assert exports["jsonl"][1]["annotations"] == 1
+        (made,) = _lines(project)
+        details = made.get("details", {}).get("sentiment", {})
+        assert (details.get("suggestion"), details.get("shown")) in [
+            ({"confidence": None}, None),
+            (None, [None]),
+            (None, None),
+        ]
+
+
 # ---- An export beside the data that it is of
 
 
