@@ -8,12 +8,17 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
+from typer.testing import CliRunner
 
+from conftest import ON_POSTGRES
 from makers import NOW, SENTIMENT, Small, later, make_project, opened, small, write_rows
+from potato.cli import build
 from potato.items.exporters import EXPORTERS
 from potato.items.exporting import Manifest, NeedsFolder, export_file
 from potato.items.importers import PlainLine, plain_lines
@@ -22,7 +27,7 @@ from potato.items.loading import load_items
 from potato.items.problems import InvalidData
 from potato.items.tasks import load
 from potato.schemes.registry import SCHEME_TYPES
-from potato.store import accounts, adjudications, exporting
+from potato.store import accounts, adjudications, exporting, imports
 from potato.store.adjudications import decided_at
 from potato.store.clock import to_text
 from potato.store.databases.bulk import insert_all
@@ -282,6 +287,61 @@ def test_what_json_has_no_number_for_is_null_and_stops_no_export(tmp_path: Path,
             (None, [None]),
             (None, None),
         ]
+
+
+@pytest.mark.skipif(ON_POSTGRES, reason="PostgreSQL keeps no such number")
+def test_a_store_that_holds_an_infinity_by_now_can_be_exported(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "positive"})
+        odd = """UPDATE annotations SET suggestion = '{"confidence": Infinity}', shown = '[NaN, -Infinity]'"""
+        project.write(lambda conn: conn.exec_driver_sql(odd))
+        (made,) = _lines(project)
+        details = made["details"]["sentiment"]
+        assert (details["suggestion"], details["shown"]) == ({"confidence": None}, [None, None])
+
+
+# ---- Imports that are not at their end
+
+
+def _broken_off(project: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of an answer to each item that has happened, but was applied to a part of them only."""
+    lines = [{"id": str(n), "annotator": "ann", "annotations": {"sentiment": "positive"}} for n in range(1, 6)]
+    write_rows(project.project.task_dir, lines, "labels.jsonl")
+    apply_piece, done = imports._apply_piece, []
+
+    def die(*args: Any) -> bool:
+        if done:
+            raise KeyboardInterrupt
+        done.append(1)
+        return apply_piece(*args)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("potato.store.imports.PIECE", 2)
+        patch.setattr("potato.store.imports._apply_piece", die)
+        import_labels(project.project, project.database, project.project.task_dir / "labels.jsonl")
+    assert project.read(exporting.has_unfinished_import)
+
+
+def test_an_export_finishes_an_import_that_was_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole or not at all, also for who looks at the store before the next start."""
+    with small(tmp_path, 5) as project:
+        _broken_off(project, monkeypatch)
+        assert len(project.read(lambda conn: conn.execute(select(annotations)).all())) == 2
+        result = CliRunner().invoke(build(), ["export", str(project.project.file)])
+        assert result.exit_code == 0
+        assert len(result.stdout.splitlines()) == len(_lines(project)) == 5
+        assert not project.read(exporting.has_unfinished_import)
+
+
+def test_an_export_waits_for_an_import_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small(tmp_path, 5) as project, ThreadPoolExecutor(1) as pool:
+        _broken_off(project, monkeypatch)
+        with project.database.exclusive("import", project.project.output_dir):  # as the process that applies it
+            made = pool.submit(_lines, project)
+            with pytest.raises(NotYet):
+                made.result(0.3)
+            imports.apply(project.database, project.rules)
+        assert len(made.result()) == 5
 
 
 # ---- An export beside the data that it is of

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Text, cast, func, lite
 
 from potato.schemes import Answer
 from potato.store.settling import State
-from potato.store.tables import adjudications, assignments, items, users
+from potato.store.tables import adjudications, assignments, imports, items, users
 from potato.store.tables import annotations as answers_
 
 _STREAMED = {"yield_per": 2_000}
@@ -63,6 +63,11 @@ class AnsweredItem(NamedTuple):
     answers: list[Said]
     notes: list[Noted]
     decided: list[Said]
+
+
+def has_unfinished_import(conn: Connection) -> bool:
+    """Whether an import has happened whose answers are not all applied yet."""
+    return conn.execute(select(imports.c.id).where(imports.c.state == "ready").limit(1)).first() is not None
 
 
 def answered_items(conn: Connection, *, text: bool) -> Iterator[AnsweredItem]:
