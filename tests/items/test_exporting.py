@@ -17,7 +17,7 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 from conftest import ON_POSTGRES
-from makers import NOW, SENTIMENT, Small, later, make_project, opened, small, write_rows
+from makers import NOW, SENTIMENT, SURE, TOPICS, Small, later, make_project, opened, small, write_rows
 from potato.cli import build
 from potato.items.exporters import EXPORTERS
 from potato.items.exporting import Manifest, NeedsFolder, export_file
@@ -32,6 +32,9 @@ from potato.store.adjudications import decided_at
 from potato.store.clock import to_text
 from potato.store.databases.bulk import insert_all
 from potato.store.tables import annotations
+from potato.store.training import predictions, runs
+from potato.store.training.predictions import Stored
+from potato.store.training.runs import Run, State
 
 TEXT = "Ann Lee, of 💩 York"
 LABELS = ["yes", "no", '["a"]']
@@ -298,6 +301,49 @@ def test_a_store_that_holds_an_infinity_by_now_can_be_exported(tmp_path: Path) -
         (made,) = _lines(project)
         details = made["details"]["sentiment"]
         assert (details["suggestion"], details["shown"]) == ({"confidence": None}, [None, None])
+
+
+# ---- What models suggest
+
+
+def test_a_suggestion_is_exported_as_the_answer_that_it_stands_for_by_now(tmp_path: Path) -> None:
+    """Renamed labels have their new names, and a suggestion of a label or question that has left is left out."""
+    topics = {**TOPICS, "labels": ["price", "size", "place"]}
+    said = [("sentiment", 1, "positive"), ("topics", 1, ["price", "size"]), ("sentiment", 2, "negative"),
+            ("topics", 2, ["place"]), ("sure", 3, 2), ("topics", 3, ["size"])]  # fmt: skip
+    with small(tmp_path, 3, annotation_schemes=[SENTIMENT, topics, SURE]) as project:
+        _suggest(project, said)
+        assert _suggested(project) == said
+        renamed = {**SENTIMENT, "labels": ["good", "bad"], "label_renames": {"positive": "bad"}}
+        fewer = {**TOPICS, "labels": ["cost", "size"], "label_renames": {"price": "cost"}}
+        by_now = Small(make_project(tmp_path, annotation_schemes=[renamed, fewer]), project.database)
+        assert _suggested(by_now) == [("sentiment", 1, "bad"), ("topics", 1, ["cost", "size"]), ("topics", 3, ["size"])]
+        assert _export(by_now, "jsonl")[1]["pre_labels"] == {"sentiment": 1, "topics": 2}
+
+
+def test_labels_that_have_changed_places_are_exchanged_once(tmp_path: Path) -> None:
+    swapped = {**SENTIMENT, "label_renames": {"positive": "negative", "negative": "positive"}}
+    with small(tmp_path, 1, annotation_schemes=[swapped]) as project:
+        _suggest(project, [("sentiment", 1, "positive")])
+        assert _suggested(project) == [("sentiment", 1, "negative")]
+
+
+def _suggest(project: Small, said: list[tuple[str, int, Any]]) -> None:
+    run = Run("r1", State.SUCCESS, "t", ["sentiment"], {}, "api", "local", "local", to_text(NOW), model_version="v1")
+    rows = [Stored(item, scheme, payload, 0.75, None, None) for scheme, item, payload in said]
+    with project.database.write() as connection:
+        runs.add(connection, run)
+        predictions.add(connection, "r1", rows)
+        predictions.set_live(connection, "r1", [*project.project.schemes], to_text(NOW))
+
+
+def _suggested(project: Small) -> list[tuple[str, int, Any]]:
+    """What the lines without an annotator say: scheme, item, answer."""
+    return [
+        (scheme, int(line["id"]), each["payload"])
+        for line in _lines(project)
+        for scheme, each in line["pre_labels"].items()
+    ]
 
 
 # ---- Imports that are not at their end
