@@ -8,12 +8,17 @@ import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
+from typer.testing import CliRunner
 
-from makers import NOW, SENTIMENT, Small, later, make_project, opened, small, write_rows
+from conftest import ON_POSTGRES
+from makers import NOW, SENTIMENT, SURE, TOPICS, Small, later, make_project, opened, small, write_rows
+from potato.cli import build
 from potato.items.exporters import EXPORTERS
 from potato.items.exporting import Manifest, NeedsFolder, export_file
 from potato.items.importers import PlainLine, plain_lines
@@ -22,11 +27,14 @@ from potato.items.loading import load_items
 from potato.items.problems import InvalidData
 from potato.items.tasks import load
 from potato.schemes.registry import SCHEME_TYPES
-from potato.store import accounts, adjudications, exporting
+from potato.store import accounts, adjudications, exporting, imports
 from potato.store.adjudications import decided_at
 from potato.store.clock import to_text
 from potato.store.databases.bulk import insert_all
 from potato.store.tables import annotations
+from potato.store.training import predictions, runs
+from potato.store.training.predictions import Stored
+from potato.store.training.runs import Run, State
 
 TEXT = "Ann Lee, of 💩 York"
 LABELS = ["yes", "no", '["a"]']
@@ -225,6 +233,161 @@ def _export(project: Small, form: str) -> tuple[bytes, dict[str, Any]]:
     if EXPORTERS[form].is_folder:
         path.rename(path.with_name(f"before-{len(list(project.project.task_dir.iterdir()))}"))
     return written, manifest
+
+
+# ---- Numbers
+
+
+NUMBERS = [52.520006599999995, 0.30000000000000004, 123456789.12345679, 0.52308216292477, -135.8154514578912,
+           1700000000.123456, 5e-324, 0, -3, 0.5, 10**15, -(10**15), 999999999999999.9]  # fmt: skip
+"""Among them two of which SQLite, given their text, makes the number beside."""
+
+
+@pytest.mark.parametrize("form", [form for form, exporter in EXPORTERS.items() if exporter.comes_back])
+def test_a_number_comes_out_and_back_with_every_digit(tmp_path: Path, form: str) -> None:
+    schemes = [{"annotation_type": "number", "name": "n", "description": "?"}]
+    with small(tmp_path, len(NUMBERS), annotation_schemes=schemes) as project:
+        ann = project.user("ann")
+        for item, number in enumerate(NUMBERS, 1):
+            project.save(ann, item, {"n": project.parse("n", number)})
+        project.write(adjudications.decide, [decided_at(1, "n", NUMBERS[0], "mira", later(1))])
+        at = target(tmp_path, form)
+        export_file(project.project, project.database, at, form)
+        assert _said_numbers(at, project) == [*NUMBERS, NUMBERS[0]]
+        again = import_labels(project.project, project.database, at, replace=True).outcome
+        assert dict(again.counts) == {"same": len(NUMBERS) + 1}
+
+
+def _said_numbers(path: Path, project: Small) -> list[Any]:
+    """The numbers that an import of the file finds: the answers, then what was decided."""
+    lines = [line.fields for line in plain_lines(path, project.project, dict) if isinstance(line, PlainLine)]
+    lines.sort(key=lambda fields: (bool(fields.get("adjudicator")), int(fields["id"])))
+    return [project.parse("n", fields["annotations"]["n"]) for fields in lines]
+
+
+def test_a_number_beside_an_answer_comes_out_as_it_is(tmp_path: Path) -> None:
+    with small(tmp_path, 3) as project:
+        for item, shown in enumerate((1e300, 0, 52.520006599999995), 1):
+            line = {"id": str(item), "annotator": "ann", "annotations": {"sentiment": "positive"}}
+            details = {"sentiment": {"shown": shown, "suggestion": {"confidence": 0.30000000000000004}}}
+            write_rows(tmp_path, [{**line, "details": details}], "labels.jsonl")
+            import_labels(project.project, project.database, tmp_path / "labels.jsonl")
+            assert _lines(project)[-1]["details"]["sentiment"] == details["sentiment"]
+
+
+@pytest.mark.parametrize("detail", ['"suggestion":{"confidence":1e999}', '"shown":-1e999', '"shown":[NaN]'])
+def test_what_json_has_no_number_for_is_null_and_stops_no_export(tmp_path: Path, detail: str) -> None:
+    line = '{"id":"1","annotator":"ann","annotations":{"sentiment":"positive"},"details":{"sentiment":{%s}}}'
+    with small(tmp_path) as project:
+        (tmp_path / "labels.jsonl").write_text(line % detail)
+        import_labels(project.project, project.database, tmp_path / "labels.jsonl")
+        exports = {form: _export(project, form) for form in EXPORTERS}
+        assert exports["jsonl"][1]["annotations"] == 1
+        (made,) = _lines(project)
+        details = made.get("details", {}).get("sentiment", {})
+        assert (details.get("suggestion"), details.get("shown")) in [
+            ({"confidence": None}, None),
+            (None, [None]),
+            (None, None),
+        ]
+
+
+@pytest.mark.skipif(ON_POSTGRES, reason="PostgreSQL keeps no such number")
+def test_a_store_that_holds_an_infinity_by_now_can_be_exported(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "positive"})
+        odd = """UPDATE annotations SET suggestion = '{"confidence": Infinity}', shown = '[NaN, -Infinity]'"""
+        project.write(lambda conn: conn.exec_driver_sql(odd))
+        (made,) = _lines(project)
+        details = made["details"]["sentiment"]
+        assert (details["suggestion"], details["shown"]) == ({"confidence": None}, [None, None])
+
+
+# ---- What models suggest
+
+
+def test_a_suggestion_is_exported_as_the_answer_that_it_stands_for_by_now(tmp_path: Path) -> None:
+    """Renamed labels have their new names, and a suggestion of a label or question that has left is left out."""
+    topics = {**TOPICS, "labels": ["price", "size", "place"]}
+    said = [("sentiment", 1, "positive"), ("topics", 1, ["price", "size"]), ("sentiment", 2, "negative"),
+            ("topics", 2, ["place"]), ("sure", 3, 2), ("topics", 3, ["size"])]  # fmt: skip
+    with small(tmp_path, 3, annotation_schemes=[SENTIMENT, topics, SURE]) as project:
+        _suggest(project, said)
+        assert _suggested(project) == said
+        renamed = {**SENTIMENT, "labels": ["good", "bad"], "label_renames": {"positive": "bad"}}
+        fewer = {**TOPICS, "labels": ["cost", "size"], "label_renames": {"price": "cost"}}
+        by_now = Small(make_project(tmp_path, annotation_schemes=[renamed, fewer]), project.database)
+        assert _suggested(by_now) == [("sentiment", 1, "bad"), ("topics", 1, ["cost", "size"]), ("topics", 3, ["size"])]
+        assert _export(by_now, "jsonl")[1]["pre_labels"] == {"sentiment": 1, "topics": 2}
+
+
+def test_labels_that_have_changed_places_are_exchanged_once(tmp_path: Path) -> None:
+    swapped = {**SENTIMENT, "label_renames": {"positive": "negative", "negative": "positive"}}
+    with small(tmp_path, 1, annotation_schemes=[swapped]) as project:
+        _suggest(project, [("sentiment", 1, "positive")])
+        assert _suggested(project) == [("sentiment", 1, "negative")]
+
+
+def _suggest(project: Small, said: list[tuple[str, int, Any]]) -> None:
+    run = Run("r1", State.SUCCESS, "t", ["sentiment"], {}, "api", "local", "local", to_text(NOW), model_version="v1")
+    rows = [Stored(item, scheme, payload, 0.75, None, None) for scheme, item, payload in said]
+    with project.database.write() as connection:
+        runs.add(connection, run)
+        predictions.add(connection, "r1", rows)
+        predictions.set_live(connection, "r1", [*project.project.schemes], to_text(NOW))
+
+
+def _suggested(project: Small) -> list[tuple[str, int, Any]]:
+    """What the lines without an annotator say: scheme, item, answer."""
+    return [
+        (scheme, int(line["id"]), each["payload"])
+        for line in _lines(project)
+        for scheme, each in line["pre_labels"].items()
+    ]
+
+
+# ---- Imports that are not at their end
+
+
+def _broken_off(project: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of an answer to each item that has happened, but was applied to a part of them only."""
+    lines = [{"id": str(n), "annotator": "ann", "annotations": {"sentiment": "positive"}} for n in range(1, 6)]
+    write_rows(project.project.task_dir, lines, "labels.jsonl")
+    apply_piece, done = imports._apply_piece, []
+
+    def die(*args: Any) -> bool:
+        if done:
+            raise KeyboardInterrupt
+        done.append(1)
+        return apply_piece(*args)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("potato.store.imports.PIECE", 2)
+        patch.setattr("potato.store.imports._apply_piece", die)
+        import_labels(project.project, project.database, project.project.task_dir / "labels.jsonl")
+    assert project.read(exporting.has_unfinished_import)
+
+
+def test_an_export_finishes_an_import_that_was_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole or not at all, also for who looks at the store before the next start."""
+    with small(tmp_path, 5) as project:
+        _broken_off(project, monkeypatch)
+        assert len(project.read(lambda conn: conn.execute(select(annotations)).all())) == 2
+        result = CliRunner().invoke(build(), ["export", str(project.project.file)])
+        assert result.exit_code == 0
+        assert len(result.stdout.splitlines()) == len(_lines(project)) == 5
+        assert not project.read(exporting.has_unfinished_import)
+
+
+def test_an_export_waits_for_an_import_that_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small(tmp_path, 5) as project, ThreadPoolExecutor(1) as pool:
+        _broken_off(project, monkeypatch)
+        with project.database.exclusive("import", project.project.output_dir):  # as the process that applies it
+            made = pool.submit(_lines, project)
+            with pytest.raises(NotYet):
+                made.result(0.3)
+            imports.apply(project.database, project.rules)
+        assert len(made.result()) == 5
 
 
 # ---- An export beside the data that it is of

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from makers import NOW, SENTIMENT, SURE, TOPICS, Small, later, make_project, opened, write_rows
+from makers import NOW, SENTIMENT, SURE, TOPICS, Small, later, make_project, opened, small, write_rows
 from potato.items.exporters import EXPORTERS, NoPackage, UnknownFormat
 from potato.items.exporting import NeedsFolder, export_file, export_labels
 from potato.items.importing import InvalidLabels, import_labels
@@ -331,6 +331,20 @@ def test_spacy_gets_categories_and_spans(tmp_path: Path) -> None:
     assert "entities" not in overlapping
     whole = next(line for line in lines if line["meta"]["id"] == "3, x" and "spans" in line)
     assert whole["entities"] == [[0, len(TEXTS[2]), "A"]]
+
+
+def test_no_two_categories_have_one_name_whatever_questions_and_labels_are_called(tmp_path: Path) -> None:
+    asked = {"a": ["b=c", "z"], "a=b": ["c", "z"], '"a=b"': ["c", "z"], '"a': ['b"=c', "z"]}
+    radio = {"annotation_type": "radio", "description": "?"}
+    schemes = [{**radio, "name": name, "labels": labels} for name, labels in asked.items()]
+    chosen = {name: labels[place % 2] for place, (name, labels) in enumerate(asked.items())}
+    with small(tmp_path, 1, annotation_schemes=schemes) as project:
+        project.save(project.user("ann"), 1, chosen)
+        file = io.BytesIO()
+        export_labels(project.project, project.database, file, "spacy")
+    cats = json.loads(file.getvalue())["cats"]
+    assert len(cats) == 8
+    assert {name for name, yes in cats.items() if yes} == {"a=b=c", '"a=b"=z', r'"\"a=b\""=c', r'"\"a"=z'}
 
 
 def test_formulas_are_guarded_in_tables_alone_and_only_when_asked(tmp_path: Path) -> None:

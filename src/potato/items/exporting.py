@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,9 +20,10 @@ from potato.items.exporters import Exporter, Labels, Line, Options, PreLabels, e
 from potato.items.pre_labels import pre_labels
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
-from potato.store import Connection, Database, adjudications
+from potato.store import Connection, Database, adjudications, imports
 from potato.store.annotations import count_by_scheme, count_extra, count_flags, count_skips
-from potato.store.exporting import AnsweredItem, Said, answered_items
+from potato.store.exporting import AnsweredItem, Said, answered_items, has_unfinished_import
+from potato.store.rules import Rules
 from potato.training.contract.files import sync_folder, write_json
 
 _REMEMBERED, _LONG = 100_000, 200
@@ -143,13 +145,25 @@ def _export_folder(project: Project, database: Database, path: Path, beside: Pat
         return export.run(writes, lambda lines, options: writes.write_folder(lines, beside, options))
 
 
+@contextlib.contextmanager
+def _whole(project: Project, database: Database) -> Iterator[Connection]:
+    """The store at an instant at which each import is in it whole: those under way are finished, or waited for."""
+    while True:
+        with database.read() as conn:
+            if not has_unfinished_import(conn):
+                yield conn
+                return
+        with database.exclusive("import", project.output_dir):
+            imports.apply(database, Rules.of(project))
+
+
 class _Export:
     """One export: the store as it is at one instant."""
 
     def __init__(self, project: Project, database: Database, *, guard_formulas: bool = False) -> None:
         self._project = project
         self._guard = guard_formulas
-        self._reading = database.read()
+        self._reading = _whole(project, database)
 
     def __enter__(self) -> _Export:
         self._conn: Connection = self._reading.__enter__()

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from potato.project import Project
+from potato.schemes import InvalidAnswer, Scheme
 from potato.store import Connection
 from potato.store.training import predictions
 from potato.store.training.predictions import Suggestion
@@ -30,13 +31,22 @@ class PreLabels:
 
 
 def pre_labels(conn: Connection, project: Project) -> Iterator[PreLabels]:
-    """Every pre-label of the models that are live, by item, streamed; those that no annotator is shown are marked."""
+    """Every pre-label of the models that are live, by item, streamed; those that no annotator is shown are marked.
+
+    Each is the answer that it stands for by now; those that stand for none are left out, as the page leaves them out.
+    """
     share = project.config.model_training.writeback.hide_share
-    each = [_of_scheme(conn, scheme, share) for scheme in sorted(predictions.live(conn))]
+    live = sorted(predictions.live(conn).keys() & project.schemes.keys())
+    each = [_of_scheme(conn, project.schemes[name], share) for name in live]
     for (seq, item), group in groupby(merge(*each), key=lambda row: row[:2]):
         yield PreLabels(seq, item, {scheme: suggestion for _, _, scheme, suggestion in group})
 
 
-def _of_scheme(conn: Connection, scheme: str, share: float) -> Iterator[tuple[int, str, str, Suggestion]]:
-    for seq, item, group, said in predictions.all_suggestions(conn, scheme):
-        yield seq, item, scheme, replace(said, hidden=said.hidden or is_hidden(scheme, group, share))
+def _of_scheme(conn: Connection, scheme: Scheme, share: float) -> Iterator[tuple[int, str, str, Suggestion]]:
+    for seq, item, group, said in predictions.all_suggestions(conn, scheme.name):
+        try:
+            answer = scheme.prediction_answer(said.payload)
+        except InvalidAnswer:
+            continue
+        hidden = said.hidden or is_hidden(scheme.name, group, share)
+        yield seq, item, scheme.name, replace(said, payload=answer, hidden=hidden)

@@ -1,22 +1,23 @@
 """Everything that was answered, item by item, streamed from one snapshot: what an export reads.
 
 Rows are read as plain tuples with JSON as text, and repeated answers are parsed once: a million answers take seconds.
+SQLite keeps a JSON text that is a bare number as that number, exactly; as text it would give 15 of its digits.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, Text, cast, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Text, cast, func, literal, or_, select, type_coerce
 
 from potato.schemes import Answer
 from potato.store.settling import State
-from potato.store.tables import adjudications, assignments, items, users
+from potato.store.tables import adjudications, assignments, imports, items, users
 from potato.store.tables import annotations as answers_
 
 _STREAMED = {"yield_per": 2_000}
@@ -64,12 +65,18 @@ class AnsweredItem(NamedTuple):
     decided: list[Said]
 
 
+def has_unfinished_import(conn: Connection) -> bool:
+    """Whether an import has happened whose answers are not all applied yet."""
+    return conn.execute(select(imports.c.id).where(imports.c.state == "ready").limit(1)).first() is not None
+
+
 def answered_items(conn: Connection, *, text: bool) -> Iterator[AnsweredItem]:
     """Every item that somebody has answered, skipped or decided, in the order of the data files."""
     names = {row[0]: row[1] for row in conn.execute(select(users.c.id, users.c.name))}
-    answers = _by_item(conn.execute(_answers(text=text), execution_options=_STREAMED))
+    unread = type_coerce if conn.dialect.name == "sqlite" else cast
+    answers = _by_item(conn.execute(_answers(unread, text=text), execution_options=_STREAMED))
     notes = _by_item(conn.execute(_notes(text=text), execution_options=_STREAMED))
-    decided = _by_item(conn.execute(_decisions(text=text), execution_options=_STREAMED))
+    decided = _by_item(conn.execute(_decisions(unread, text=text), execution_options=_STREAMED))
     parse = _Parser()
     merged = merge(_numbered(answers, 0), _numbered(notes, 1), _numbered(decided, 2), key=itemgetter(0, 1))
     for _, parts in groupby(merged, key=itemgetter(0)):
@@ -111,16 +118,22 @@ def _by_item(rows: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
         yield seq, list(group)
 
 
+_decode = json.JSONDecoder(parse_constant=lambda _: None).decode
+"""NaN and infinities, which stores of earlier versions may hold, are null, as they are in any other."""
+
+
 class _Parser:
-    """JSON → value; equal texts give one value, which nobody may change."""
+    """JSON as the driver gives it → value; equal texts give one value, which nobody may change."""
 
     def __init__(self) -> None:
         self._known: dict[str, Any] = {}
 
-    def __call__(self, text: str) -> Any:
+    def __call__(self, text: str | float) -> Any:
+        if not isinstance(text, str):
+            return text
         if text in self._known:
             return self._known[text]
-        value = json.loads(text)
+        value = _decode(text)
         if len(text) <= _SHORT and len(self._known) < _REMEMBERED:
             self._known[text] = value
         return value
@@ -130,11 +143,15 @@ def _about(text: bool) -> tuple[Any, ...]:
     return (items.c.id, items.c.text if text else literal(""))
 
 
-def _answers(*, text: bool) -> Select[Any]:
+_Unread = Callable[[ColumnElement[Any], type[Text]], ColumnElement[str]]
+"""How a JSON column is asked for so that SQLAlchemy does not parse it."""
+
+
+def _answers(unread: _Unread, *, text: bool) -> Select[Any]:
     suggestion, stood = (
-        func.nullif(cast(column, Text), "null") for column in (answers_.c.suggestion, answers_.c.shown)
+        func.nullif(unread(column, Text), "null") for column in (answers_.c.suggestion, answers_.c.shown)
     )
-    columns = (answers_.c.user, answers_.c.scheme, cast(answers_.c.value, Text), answers_.c.at, answers_.c.origin)
+    columns = (answers_.c.user, answers_.c.scheme, unread(answers_.c.value, Text), answers_.c.at, answers_.c.origin)
     return (
         select(answers_.c.item, *_about(text), *columns, suggestion, answers_.c.elapsed_ms, stood)
         .join(items, items.c.seq == answers_.c.item)
@@ -142,10 +159,10 @@ def _answers(*, text: bool) -> Select[Any]:
     )
 
 
-def _decisions(*, text: bool) -> Select[Any]:
+def _decisions(unread: _Unread, *, text: bool) -> Select[Any]:
     made = adjudications.c
     return (
-        select(made.item, *_about(text), made.adjudicator, made.scheme, cast(made.value, Text), made.at)
+        select(made.item, *_about(text), made.adjudicator, made.scheme, unread(made.value, Text), made.at)
         .join(items, items.c.seq == made.item)
         .order_by(made.item)
     )

@@ -42,6 +42,17 @@ def test_values_go_in_and_come_out_as_through_core(conn: Connection) -> None:
     assert Prepared(select(facts.c.value).where(facts.c.name == "5")).scalar(conn) == []
 
 
+def test_what_json_has_no_number_for_goes_in_as_through_core(conn: Connection) -> None:
+    values = {"inf": float("inf"), "nan": [float("nan")], "last digit": -135.8154514578912, "large": 1e300}
+    rows = [{"name": name, "value": value} for name, value in values.items()]
+    read = select(facts.c.name, facts.c.value)
+    ADD.run(conn, rows)
+    prepared = dict(Prepared(read).all(conn))
+    conn.exec_driver_sql("DELETE FROM facts")
+    conn.execute(insert(facts), rows)
+    assert prepared == {row.name: row.value for row in conn.execute(read)} == {**values, "inf": None, "nan": [None]}
+
+
 def test_a_truth_value_is_one(conn: Connection) -> None:
     ann = users.ensure(conn, "ann", NOW)
     row = {"item": 1, "user": ann, "state": "done", "extra": True, "at": "2026"}

@@ -34,6 +34,11 @@ def _meta(line: Labels) -> dict[str, Any]:
     return {"id": line.item, **who, "at": line.at}
 
 
+def _plain(name: str) -> str:
+    """A question's name, in quotation marks where it would not be clear where it ends: no two categories are one."""
+    return json.dumps(name, ensure_ascii=False) if "=" in name or name.startswith('"') else name
+
+
 class _Learnt:
     """What spaCy learns of answers to the project's questions: some become categories, some spans."""
 
@@ -41,7 +46,7 @@ class _Learnt:
         choosing = {name: each for name, each in schemes.items() if each.kind in (Kind.NOMINAL, Kind.MULTILABEL)}
         self._marking = {name for name, each in schemes.items() if each.kind is Kind.SPAN}
         self._labels = {name: each.label_names() for name, each in choosing.items()}
-        self._prefixes = {name: f"{name}=" if len(choosing) > 1 else "" for name in choosing}
+        self._prefixes = {name: f"{_plain(name)}=" if len(choosing) > 1 else "" for name in choosing}
 
     def of(self, answers: Mapping[str, Answer]) -> dict[str, Any]:
         """The parts of a line; empty where spaCy learns nothing of the answers."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 
 from potato.store.databases import lock, postgresql
-from potato.store.databases.json_text import to_json
+from potato.store.databases.json_text import for_sqlite
 from potato.store.databases.refused import refusals_told
 from potato.store.databases.unreachable import WAIT_S, StoreUnsuitable
 
@@ -121,8 +123,8 @@ def _engine(url: str) -> Engine:
 def _sqlite(url: str) -> Engine:
     if not url.startswith("sqlite:"):
         raise StoreUnsuitable.address()
-    connect = {"timeout": WAIT_S, "check_same_thread": False}
-    engine = create_engine(url, connect_args=connect, json_serializer=to_json)
+    connect = {"timeout": WAIT_S, "check_same_thread": False, "factory": _Session}
+    engine = create_engine(url, connect_args=connect, json_serializer=for_sqlite)
 
     @event.listens_for(engine, "connect")
     def _connected(raw: Any, _record: Any) -> None:
@@ -135,4 +137,31 @@ def _sqlite(url: str) -> Engine:
         writes = connection.get_execution_options().get("potato_write", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    @event.listens_for(engine, "checkin")
+    def _given_back(raw: Any, _record: Any) -> None:
+        if raw is not None:  # None: it is closed already
+            raw.close_cursors()
+
     return engine
+
+
+class _Session(sqlite3.Connection):
+    """A connection that knows its cursors.
+
+    One that was not read to its end, and that a traceback or a generator still holds, would keep its snapshot open
+    beyond the transaction: who gets the connection next would read what stood then, and could write nothing.
+    """
+
+    def __init__(self, *settings: Any, **named: Any) -> None:
+        super().__init__(*settings, **named)
+        self._cursors: weakref.WeakSet[sqlite3.Cursor] = weakref.WeakSet()
+
+    def cursor(self, *settings: Any) -> Any:
+        made = super().cursor(*settings)
+        self._cursors.add(made)
+        return made
+
+    def close_cursors(self) -> None:
+        """End whatever is still being read."""
+        for each in tuple(self._cursors):
+            each.close()

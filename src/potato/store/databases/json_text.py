@@ -15,6 +15,14 @@ def to_json(value: Any) -> str:
         return json.dumps(_finite(value), allow_nan=False)
 
 
+def for_sqlite(value: Any) -> Any:
+    """What SQLite's driver is given for `value`: as `to_json`, but a number with a fraction as that number.
+
+    SQLite keeps a bare number as a number whichever it is given; made of text, its last digit is wrong now and then.
+    """
+    return value if isinstance(value, float) and math.isfinite(value) else to_json(value)
+
+
 def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -16,7 +16,9 @@ from sqlalchemy import Connection
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 
-_DIALECT = sqlite.dialect(paramstyle="qmark")
+from potato.store.databases.json_text import for_sqlite
+
+_DIALECT = sqlite.dialect(paramstyle="qmark", json_serializer=for_sqlite)
 
 Row = tuple[Any, ...]
 
