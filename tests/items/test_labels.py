@@ -19,7 +19,7 @@ from makers import NOW, SENTIMENT, SURE, TOPICS, Small, history, later, make_pro
 from potato.items.exporting import ExportDiffers, export_file, export_labels
 from potato.items.importing import ImportReport, InvalidLabels, import_labels
 from potato.items.loading import load_items
-from potato.store import annotations, imports, settling
+from potato.store import annotations, assignments, imports, settling
 from potato.store.clock import to_text
 from potato.store.training import predictions, runs
 from potato.store.training.predictions import Stored
@@ -117,6 +117,10 @@ def test_an_answer_that_was_taken_back_does_not_come_again_by_an_old_file(tmp_pa
         assert exported(project) == []
 
 
+def nested(depth: int) -> Any:
+    return {"a": nested(depth - 1)} if depth else 1
+
+
 WRONG: list[tuple[object, str]] = [
     (line("9", sentiment="positive"), "the project has no item '9'"),
     (line("1", mood="good"), "the project has no scheme 'mood'"),
@@ -138,6 +142,12 @@ WRONG: list[tuple[object, str]] = [
     ({"id": "1", "annotator": "ann", "annotation": {}}, "unknown key 'annotation'; a line has id, annotator, annotations and at"),
     ({**line("1"), "skipped": 5}, "skipped is a number; it is a text, the reason"),
     ({**line("1"), "details": {"sentiment": {"origin": "x"}}}, "details of 'sentiment': origin is one of none, accepted, changed"),
+    (line("\ud800", sentiment="positive"), "the project has no item '\\ud800'"),
+    (line("1\0", sentiment="positive"), "the project has no item '1\\x00'"),
+    (line("1", "ann\udc00", sentiment="positive"), "the annotator's name 'ann\\udc00' holds characters that cannot be shown"),
+    ({**line("1"), "details": {"sentiment": {"elapsed_ms": 2**31}}}, "details of 'sentiment': elapsed_ms is a whole number from 0 to 2147483647"),
+    ({**line("1"), "details": {"sentiment": {"elapsed_ms": 10**30}}}, "details of 'sentiment': elapsed_ms is a whole number from 0 to 2147483647"),
+    ({**line("1"), "details": {"sentiment": {"suggestion": nested(101)}}}, "details of 'sentiment': they are nested more than 100 deep"),
     ([], "each record is an object {…}, not a list"),
 ]  # fmt: skip
 
@@ -149,6 +159,29 @@ def test_a_wrong_line_is_said_and_nothing_comes_in(tmp_path: Path, wrong: object
             take_in(project, line("2", sentiment="positive"), wrong)
         assert raised.value.message == f"1 line is wrong; nothing was imported:\nlabels.jsonl:2: {said}"
         assert [count(project, t) for t in ("annotations", "users", "imports", "import_rows")] == [0] * 4
+
+
+def test_texts_that_no_store_takes_come_in_as_some_that_it_does(tmp_path: Path) -> None:
+    """Nothing becomes `ready` that cannot be applied: it would stand in the way of every start."""
+    odd, stored = "so \ud800\0", "so \ufffd\ufffd"
+    details = {"sentiment": {"suggestion": {odd: [odd], "sure": nested(98)}, "shown": odd}}
+    with small(tmp_path) as project:
+        take_in(project, {**line("1", sentiment="positive"), "skipped": odd, "flagged": odd, "details": details})
+        take_in(project, line("2", "bob", sentiment="positive"))
+        ann = project.user("ann")
+        met = project.read(assignments.met, ann, 1)
+        assert met is not None and (met.reason, met.flag) == (stored, stored)
+        assert exported(project)[0]["details"]["sentiment"]["suggestion"][stored] == [stored]
+
+
+def test_a_number_that_is_none_is_a_wrong_line(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        suggestion = '{"sentiment": {"suggestion": {"confidence": 1e999}}}'
+        (tmp_path / "in.jsonl").write_text(
+            f'{{"id": "1", "annotator": "ann", "annotations": {{"sentiment": "positive"}}, "details": {suggestion}}}\n'
+        )
+        with pytest.raises(InvalidLabels, match=r"in\.jsonl:1: details of 'sentiment': inf is no number"):
+            import_labels(project.project, project.database, tmp_path / "in.jsonl")
 
 
 def test_every_wrong_line_is_said(tmp_path: Path) -> None:
