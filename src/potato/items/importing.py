@@ -241,5 +241,5 @@ def _is_json_of(text: object, value: object) -> bool:
         return False
     try:
         return bool(json.loads(text) == value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
