@@ -121,6 +121,155 @@ def nested(depth: int) -> Any:
     return {"a": nested(depth - 1)} if depth else 1
 
 
+TEN, ELEVEN = "2026-11-29T10:00:00.000Z", "2026-11-29T11:00:00.000Z"
+AFTER = "2026-11-29T14:20:00.000Z"
+"""After `NOW`, when annotators skip here."""
+COMMENT = {"annotation_type": "text", "name": "comment", "description": "Anything else?", "required": False}
+
+
+def skipped(said: dict[str, Any], reason: str = "") -> dict[str, Any]:
+    return {**said, "skipped": reason}
+
+
+def standing(project: Small, item: int = 1) -> tuple[str, str | None]:
+    found = project.read(assignments.met, project.user("ann"), item)
+    assert found is not None
+    return found.state.value, found.reason
+
+
+def assert_repeatable(project: Small, *lines: object, **options: Any) -> None:
+    """That the same file again changes nothing."""
+    before = (export(project), project.read(history), standing(project))
+    outcome = take_in(project, *lines, **options).outcome
+    assert (outcome.new, outcome.changed) == (0, 0)
+    assert (export(project), project.read(history), standing(project)) == before
+
+
+@pytest.mark.parametrize("reason", ["cannot tell", "really not"])
+@pytest.mark.parametrize("answer", [{"sentiment": "positive"}, {"comment": "hm"}])
+@pytest.mark.parametrize("at", [None, TEN, AFTER])
+def test_a_line_that_says_skipped_beside_its_answers_leaves_the_item_skipped(
+    tmp_path: Path, reason: str, answer: dict[str, str], at: str | None
+) -> None:
+    with small(tmp_path, annotation_schemes=[SENTIMENT, COMMENT]) as project:
+        project.skip(project.user("ann"), 1, "cannot tell")
+        said = skipped(line("1", at=at, **answer), reason)
+        take_in(project, said)
+        assert standing(project) == ("skipped", "cannot tell")
+        assert exported(project)[0]["annotations"] == answer
+        assert_repeatable(project, said)
+        take_in(project, said, replace=True)
+        assert standing(project) == ("skipped", reason)
+        assert_repeatable(project, said, replace=True)
+
+
+@pytest.mark.parametrize(
+    ("at", "replace", "state"),
+    [
+        (None, False, "skipped"),
+        (TEN, False, "skipped"),
+        (AFTER, False, "done"),
+        (None, True, "done"),
+        (TEN, True, "done"),
+    ],
+)
+def test_of_a_skip_here_and_an_answer_in_the_file_the_later_stands(
+    tmp_path: Path, at: str | None, replace: bool, state: str
+) -> None:
+    with small(tmp_path) as project:
+        project.skip(project.user("ann"), 1)
+        said = line("1", at=at, sentiment="positive")
+        take_in(project, said, replace=replace)
+        assert standing(project)[0] == state
+        assert_repeatable(project, said, replace=replace)
+
+
+@pytest.mark.parametrize(
+    ("at", "replace", "state"),
+    [
+        (None, False, "done"),
+        (TEN, False, "done"),
+        (AFTER, False, "skipped"),
+        (None, True, "skipped"),
+        (TEN, True, "skipped"),
+    ],
+)
+def test_of_an_answer_here_and_a_skip_in_the_file_the_later_stands(
+    tmp_path: Path, at: str | None, replace: bool, state: str
+) -> None:
+    with small(tmp_path) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "positive"})
+        said = skipped(line("1", at=at))
+        take_in(project, said, replace=replace)
+        assert standing(project)[0] == state
+        assert_repeatable(project, said, replace=replace)
+
+
+def test_of_a_skip_and_an_answer_in_one_file_the_later_stands(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        lines = [skipped(line("1", at=TEN)), line("1", at=ELEVEN, sentiment="positive")]
+        lines += [skipped(line("2", at=ELEVEN)), line("2", at=TEN, sentiment="positive")]
+        take_in(project, *lines)
+        assert (standing(project, 1)[0], standing(project, 2)[0]) == ("done", "skipped")
+        assert_repeatable(project, *lines)
+
+
+def test_who_answered_and_then_skipped_comes_back_so(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with small(tmp_path) as project, small(tmp_path / "other") as other:
+        ann = project.user("ann")
+        project.save(ann, 1, {"sentiment": "positive"})
+        before = exported(project)
+        project.skip(ann, 1, "on second thoughts", later(1))
+        after = exported(project)
+        for again in (project, other):
+            take_in(again, *after)
+            assert exported(again) == after
+            assert standing(again) == ("skipped", "on second thoughts")
+            take_in(again, *before)
+            assert standing(again) == ("skipped", "on second thoughts")
+
+
+def test_an_answer_that_calls_for_another_leaves_the_item_to_be_done(tmp_path: Path) -> None:
+    """As a save by the page does."""
+    why = {"annotation_type": "text", "name": "why", "description": "Why?", "show_if": {"sentiment": "negative"}}
+    with small(tmp_path, annotation_schemes=[SENTIMENT, why]) as project:
+        ann = project.user("ann")
+        project.save(ann, 1, {"sentiment": "positive"})
+        assert project.progress(ann).total_done == 1
+        take_in(project, line("1", at=AFTER, sentiment="negative"))
+        assert standing(project)[0] == "lapsed"
+        assert (project.progress(ann).done, project.progress(ann).total_done) == (0, 0)
+        take_in(project, line("1", at=AFTER, why="so"))
+        assert (project.progress(ann).done, project.progress(ann).total_done) == (1, 1)
+
+
+def test_an_answer_to_an_item_that_is_held_leaves_it_held_until_it_is_done(tmp_path: Path) -> None:
+    with small(tmp_path, 2, annotation_schemes=[SENTIMENT, COMMENT]) as project:
+        assert project.next(project.user("ann")) == 1
+        take_in(project, line("1", comment="hm"))
+        assert standing(project)[0] == "open"
+        assert project.next(project.user("bob")) == 2
+        take_in(project, line("1", sentiment="positive"))
+        assert standing(project)[0] == "done"
+
+
+def test_an_item_with_more_answers_than_a_piece_has_its_first_one_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "PIECE", 4)
+    with small(tmp_path, annotation_schemes=SCHEMES) as project:
+        lines = [
+            {**line("2", f"ann-{9 - n}", at=f"2026-11-29T10:00:0{n}Z", sentiment="positive", sure=1), "extra": n > 0}
+            for n in range(5)
+        ]
+        lines += [line("1", "zoe", sentiment="positive"), line("3", "zoe", sentiment="positive")]
+        foreseen = take_in(project, *lines, dry_run=True).outcome
+        assert take_in(project, *lines).outcome.counts == foreseen.counts
+        assert [each["annotator"] for each in exported(project) if not each.get("extra")] == ["zoe", "ann-9", "zoe"]
+        assert count(project, "import_rows") == 0
+
+
 WRONG: list[tuple[object, str]] = [
     (line("9", sentiment="positive"), "the project has no item '9'"),
     (line("1", mood="good"), "the project has no scheme 'mood'"),
