@@ -19,7 +19,7 @@ from makers import NOW, SENTIMENT, SURE, TOPICS, Small, history, later, make_pro
 from potato.items.exporting import ExportDiffers, export_file, export_labels
 from potato.items.importing import ImportReport, InvalidLabels, import_labels
 from potato.items.loading import load_items
-from potato.store import annotations, assignments, imports, settling
+from potato.store import annotations, assignments, imports, settling, users
 from potato.store.clock import to_text
 from potato.store.training import predictions, runs
 from potato.store.training.predictions import Stored
@@ -230,6 +230,17 @@ def test_who_answered_and_then_skipped_comes_back_so(tmp_path: Path) -> None:
             assert standing(again) == ("skipped", "on second thoughts")
 
 
+def test_a_name_is_taken_as_sign_in_takes_it(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        jose = project.user(users.clean_name("Jose\u0301 Luis"))
+        for item, written in enumerate(("Jos\u00e9 Luis", "Jose\u0301  Luis", " Jos\u00e9 Luis "), 1):
+            take_in(project, line(str(item), written, sentiment="positive"))
+        take_in(project, {"id": "1", "adjudicator": "Jose\u0301", "annotations": {"sentiment": "negative"}})
+        assert project.progress(jose).done == 3
+        assert count(project, "users") == 1
+        assert {each.get("adjudicator", "Jos\u00e9") for each in exported(project)} == {"Jos\u00e9"}
+
+
 def test_an_answer_that_calls_for_another_leaves_the_item_to_be_done(tmp_path: Path) -> None:
     """As a save by the page does."""
     why = {"annotation_type": "text", "name": "why", "description": "Why?", "show_if": {"sentiment": "negative"}}
@@ -279,7 +290,7 @@ WRONG: list[tuple[object, str]] = [
     (line("1", sure="3"), "'3' is not a point of 'sure'; it takes a whole number from 1 to 5"),
     (line("1", topics="price"), "an answer to 'topics' is a list of labels, not 'price'"),
     (line("1", "", sentiment="positive"), "an annotator's name cannot be empty"),
-    (line("1", " ann", sentiment="positive"), "the annotator's name ' ann' begins or ends with a space"),
+    (line("1", " \t", sentiment="positive"), "an annotator's name cannot be empty"),
     (line("1", None, sentiment="positive"), "there is no annotator"),
     (line("1", ["a"], sentiment="positive"), "the annotator is a list"),
     (line(None, sentiment="positive"), "there is no id"),

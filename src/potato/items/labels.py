@@ -20,7 +20,7 @@ from potato.items.text import storable
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer
 from potato.store.clock import from_text, to_text
-from potato.store.users import InvalidName, check_name
+from potato.store.users import InvalidName, clean_name
 
 KEYS = {
     "id",
@@ -144,11 +144,12 @@ def _item(value: Any) -> str:
 
 
 def _annotator(value: Any) -> str:
+    """The name as sign-in has it, so that the person is one annotator."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
         raise _Wrong("there is no annotator" if value is None else f"the annotator is {called(value)}")
-    return check_name(value)
+    return clean_name(value)
 
 
 def _at(value: Any) -> str | None:
