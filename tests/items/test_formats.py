@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -221,13 +222,28 @@ def test_label_studios_own_export_is_taken_in(tmp_path: Path) -> None:
         ({"data": {"id": "1, x"}, "annotations": [{"result": [{"from_name": "sentiment"}]}]}, "does not have the shape"),
         ({"data": {"id": "1, x"}, "annotations": [{"completed_by": 1, "result": [{"from_name": "parts", "value":
             {"start": 3, "end": 99, "labels": ["A"], "text": "x"}}]}]}, "the span of 'parts' from 3 to 10 has 7 characters"),
+        ({"data": {"id": "1, x"}, "annotations": [{"completed_by": 1, "result": [{"from_name": "parts", "value":
+            {"start": math.inf, "end": 99, "labels": ["A"]}}]}]}, "does not have the shape"),
+        ({"data": {"id": "1, x"}, "annotations": 5}, "the task's annotations are a number, not a list"),
+        ({"data": {"id": "1, x"}, "annotations": {"a": 1}}, "the task's annotations are an object, not a list"),
+        ({"data": {"id": "\ud800"}, "annotations": [{"completed_by": 1, "result": []}]}, "the project has no item"),
+        ({"data": {"id": "1, x"}, "annotations": [{"completed_by": 1, "was_cancelled": True, "result": [],
+            "meta": {"reason": {"a": 1}}}]}, "skipped is an object; it is a text, the reason"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_label_studios_json_is_said(tmp_path: Path, task: dict[str, Any], said: str) -> None:
     with every_kind(tmp_path / "a") as project:
-        (tmp_path / "studio.json").write_text(json.dumps([task]))
+        (tmp_path / "studio.json").write_text(json.dumps([task]).replace("Infinity", "1e999"))
         with pytest.raises(InvalidLabels, match=said):
             import_labels(project.project, project.database, tmp_path / "studio.json")
+
+
+def test_a_cancelled_annotation_without_a_reason_is_skipped_for_none(tmp_path: Path) -> None:
+    cancelled = {"completed_by": 1, "was_cancelled": True, "result": [], "meta": {"reason": None}}
+    with every_kind(tmp_path / "a") as project:
+        (tmp_path / "studio.json").write_text(json.dumps([{"data": {"id": "1, x"}, "annotations": [cancelled]}]))
+        import_labels(project.project, project.database, tmp_path / "studio.json")
+        assert plain(project)[0]["skipped"] == ""
 
 
 def pair(schema: str, name: str, value: Any) -> list[Any]:
@@ -295,6 +311,8 @@ def test_an_annotation_folder_of_an_earlier_potato_is_taken_in(tmp_path: Path) -
         ({**STATE, "instance_id_to_behavioral_data": {}}, r"mira/user_state.json:2: \['positive', 'negative'\] is not a label"),
         ({"user_id": "m", "instance_id_to_label_to_value": {"1, x": [["a"]]}}, "mira/user_state.json: it does not have the shape"),
         ([], "mira/user_state.json: it does not have the shape"),
+        ({**STATE, "instance_id_to_behavioral_data": {"1, x": {"annotation_changes": [{"timestamp": 1e300}]}}}, "mira/user_state.json: it does not have the shape"),
+        ({**STATE, "instance_id_to_span_to_value": {"\ud800": [[{"schema": "parts", "name": "A", "start": 0, "end": 1}, "1"]]}}, "mira/user_state.json:4: the project has no item"),
     ],
 )  # fmt: skip
 def test_a_state_that_cannot_be_used_is_said_and_nothing_comes_in(tmp_path: Path, state: Any, said: str) -> None:
@@ -303,6 +321,49 @@ def test_a_state_that_cannot_be_used_is_said_and_nothing_comes_in(tmp_path: Path
         with pytest.raises(InvalidLabels, match=said):
             import_labels(project.project, project.database, states)
         assert plain(project) == []
+
+
+def test_a_state_that_is_nested_too_deeply_is_said(tmp_path: Path) -> None:
+    file = state_folder(tmp_path, {}) / "mira" / "user_state.json"
+    file.write_text("[" * 100_000)
+    with every_kind(tmp_path / "a") as project, pytest.raises(InvalidLabels, match="it does not have the shape"):
+        import_labels(project.project, project.database, file)
+
+
+def test_a_cell_that_is_nested_too_deeply_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "deep.csv"
+    file.write_text(f'id,annotator,annotations.topics\n"1, x",ann,{"[" * 100_000}\n')
+    with (
+        every_kind(tmp_path / "a") as project,
+        pytest.raises(InvalidLabels, match=r"deep\.csv:2: an answer to 'topics'"),
+    ):
+        import_labels(project.project, project.database, file)
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        ({"annotations": ["{}", "5"]}, "the column annotations holds a number, not an object"),
+        ({"annotations": ["{}", "null"]}, "the column annotations holds null, not an object"),
+        ({"annotations": ["{}", "[1]"]}, "the column annotations holds a list, not an object"),
+        ({"annotations": ["{}", "[" * 100_000]}, "the columns annotations and details hold JSON; this row's do not"),
+        ({"details": [None, '{"sentiment": {"shown": NaN}}']}, "details of 'sentiment': nan is no number that can be kept"),
+        ({"at": [None, 2**60]}, "this row has a value that cannot be read, like a time out of range"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_parquet_file_is_said_with_its_row(
+    tmp_path: Path, column: dict[str, Any], said: str
+) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    if "at" in column:
+        column = {"at": pyarrow.array(column["at"], pyarrow.timestamp("ms", "UTC"))}
+    parquet.write_table(
+        pyarrow.table({"id": ["1, x", "2, x"], "annotator": ["ann", "ann"], **column}), tmp_path / "in.parquet"
+    )
+    with every_kind(tmp_path / "a") as project:
+        with pytest.raises(InvalidLabels) as raised:
+            import_labels(project.project, project.database, tmp_path / "in.parquet")
+        assert [str(problem) for problem in raised.value.problems] == [f"in.parquet:2: {said}"]
 
 
 def test_a_folder_or_file_that_holds_no_labels_is_said(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from makers import NOW, SENTIMENT, SURE, TOPICS, Small, history, later, make_pro
 from potato.items.exporting import ExportDiffers, export_file, export_labels
 from potato.items.importing import ImportReport, InvalidLabels, import_labels
 from potato.items.loading import load_items
-from potato.store import annotations, imports, settling
+from potato.store import annotations, assignments, imports, settling, users
 from potato.store.clock import to_text
 from potato.store.training import predictions, runs
 from potato.store.training.predictions import Stored
@@ -117,6 +117,170 @@ def test_an_answer_that_was_taken_back_does_not_come_again_by_an_old_file(tmp_pa
         assert exported(project) == []
 
 
+def nested(depth: int) -> Any:
+    return {"a": nested(depth - 1)} if depth else 1
+
+
+TEN, ELEVEN = "2026-11-29T10:00:00.000Z", "2026-11-29T11:00:00.000Z"
+AFTER = "2026-11-29T14:20:00.000Z"
+"""After `NOW`, when annotators skip here."""
+COMMENT = {"annotation_type": "text", "name": "comment", "description": "Anything else?", "required": False}
+
+
+def skipped(said: dict[str, Any], reason: str = "") -> dict[str, Any]:
+    return {**said, "skipped": reason}
+
+
+def standing(project: Small, item: int = 1) -> tuple[str, str | None]:
+    found = project.read(assignments.met, project.user("ann"), item)
+    assert found is not None
+    return found.state.value, found.reason
+
+
+def assert_repeatable(project: Small, *lines: object, **options: Any) -> None:
+    """That the same file again changes nothing."""
+    before = (export(project), project.read(history), standing(project))
+    outcome = take_in(project, *lines, **options).outcome
+    assert (outcome.new, outcome.changed) == (0, 0)
+    assert (export(project), project.read(history), standing(project)) == before
+
+
+@pytest.mark.parametrize("reason", ["cannot tell", "really not"])
+@pytest.mark.parametrize("answer", [{"sentiment": "positive"}, {"comment": "hm"}])
+@pytest.mark.parametrize("at", [None, TEN, AFTER])
+def test_a_line_that_says_skipped_beside_its_answers_leaves_the_item_skipped(
+    tmp_path: Path, reason: str, answer: dict[str, str], at: str | None
+) -> None:
+    with small(tmp_path, annotation_schemes=[SENTIMENT, COMMENT]) as project:
+        project.skip(project.user("ann"), 1, "cannot tell")
+        said = skipped(line("1", at=at, **answer), reason)
+        take_in(project, said)
+        assert standing(project) == ("skipped", "cannot tell")
+        assert exported(project)[0]["annotations"] == answer
+        assert_repeatable(project, said)
+        take_in(project, said, replace=True)
+        assert standing(project) == ("skipped", reason)
+        assert_repeatable(project, said, replace=True)
+
+
+@pytest.mark.parametrize(
+    ("at", "replace", "state"),
+    [
+        (None, False, "skipped"),
+        (TEN, False, "skipped"),
+        (AFTER, False, "done"),
+        (None, True, "done"),
+        (TEN, True, "done"),
+    ],
+)
+def test_of_a_skip_here_and_an_answer_in_the_file_the_later_stands(
+    tmp_path: Path, at: str | None, replace: bool, state: str
+) -> None:
+    with small(tmp_path) as project:
+        project.skip(project.user("ann"), 1)
+        said = line("1", at=at, sentiment="positive")
+        take_in(project, said, replace=replace)
+        assert standing(project)[0] == state
+        assert_repeatable(project, said, replace=replace)
+
+
+@pytest.mark.parametrize(
+    ("at", "replace", "state"),
+    [
+        (None, False, "done"),
+        (TEN, False, "done"),
+        (AFTER, False, "skipped"),
+        (None, True, "skipped"),
+        (TEN, True, "skipped"),
+    ],
+)
+def test_of_an_answer_here_and_a_skip_in_the_file_the_later_stands(
+    tmp_path: Path, at: str | None, replace: bool, state: str
+) -> None:
+    with small(tmp_path) as project:
+        project.save(project.user("ann"), 1, {"sentiment": "positive"})
+        said = skipped(line("1", at=at))
+        take_in(project, said, replace=replace)
+        assert standing(project)[0] == state
+        assert_repeatable(project, said, replace=replace)
+
+
+def test_of_a_skip_and_an_answer_in_one_file_the_later_stands(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        lines = [skipped(line("1", at=TEN)), line("1", at=ELEVEN, sentiment="positive")]
+        lines += [skipped(line("2", at=ELEVEN)), line("2", at=TEN, sentiment="positive")]
+        take_in(project, *lines)
+        assert (standing(project, 1)[0], standing(project, 2)[0]) == ("done", "skipped")
+        assert_repeatable(project, *lines)
+
+
+def test_who_answered_and_then_skipped_comes_back_so(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with small(tmp_path) as project, small(tmp_path / "other") as other:
+        ann = project.user("ann")
+        project.save(ann, 1, {"sentiment": "positive"})
+        before = exported(project)
+        project.skip(ann, 1, "on second thoughts", later(1))
+        after = exported(project)
+        for again in (project, other):
+            take_in(again, *after)
+            assert exported(again) == after
+            assert standing(again) == ("skipped", "on second thoughts")
+            take_in(again, *before)
+            assert standing(again) == ("skipped", "on second thoughts")
+
+
+def test_a_name_is_taken_as_sign_in_takes_it(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        jose = project.user(users.clean_name("Jose\u0301 Luis"))
+        for item, written in enumerate(("Jos\u00e9 Luis", "Jose\u0301  Luis", " Jos\u00e9 Luis "), 1):
+            take_in(project, line(str(item), written, sentiment="positive"))
+        take_in(project, {"id": "1", "adjudicator": "Jose\u0301", "annotations": {"sentiment": "negative"}})
+        assert project.progress(jose).done == 3
+        assert count(project, "users") == 1
+        assert {each.get("adjudicator", "Jos\u00e9") for each in exported(project)} == {"Jos\u00e9"}
+
+
+def test_an_answer_that_calls_for_another_leaves_the_item_to_be_done(tmp_path: Path) -> None:
+    """As a save by the page does."""
+    why = {"annotation_type": "text", "name": "why", "description": "Why?", "show_if": {"sentiment": "negative"}}
+    with small(tmp_path, annotation_schemes=[SENTIMENT, why]) as project:
+        ann = project.user("ann")
+        project.save(ann, 1, {"sentiment": "positive"})
+        assert project.progress(ann).total_done == 1
+        take_in(project, line("1", at=AFTER, sentiment="negative"))
+        assert standing(project)[0] == "lapsed"
+        assert (project.progress(ann).done, project.progress(ann).total_done) == (0, 0)
+        take_in(project, line("1", at=AFTER, why="so"))
+        assert (project.progress(ann).done, project.progress(ann).total_done) == (1, 1)
+
+
+def test_an_answer_to_an_item_that_is_held_leaves_it_held_until_it_is_done(tmp_path: Path) -> None:
+    with small(tmp_path, 2, annotation_schemes=[SENTIMENT, COMMENT]) as project:
+        assert project.next(project.user("ann")) == 1
+        take_in(project, line("1", comment="hm"))
+        assert standing(project)[0] == "open"
+        assert project.next(project.user("bob")) == 2
+        take_in(project, line("1", sentiment="positive"))
+        assert standing(project)[0] == "done"
+
+
+def test_an_item_with_more_answers_than_a_piece_has_its_first_one_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "PIECE", 4)
+    with small(tmp_path, annotation_schemes=SCHEMES) as project:
+        lines = [
+            {**line("2", f"ann-{9 - n}", at=f"2026-11-29T10:00:0{n}Z", sentiment="positive", sure=1), "extra": n > 0}
+            for n in range(5)
+        ]
+        lines += [line("1", "zoe", sentiment="positive"), line("3", "zoe", sentiment="positive")]
+        foreseen = take_in(project, *lines, dry_run=True).outcome
+        assert take_in(project, *lines).outcome.counts == foreseen.counts
+        assert [each["annotator"] for each in exported(project) if not each.get("extra")] == ["zoe", "ann-9", "zoe"]
+        assert count(project, "import_rows") == 0
+
+
 WRONG: list[tuple[object, str]] = [
     (line("9", sentiment="positive"), "the project has no item '9'"),
     (line("1", mood="good"), "the project has no scheme 'mood'"),
@@ -126,7 +290,7 @@ WRONG: list[tuple[object, str]] = [
     (line("1", sure="3"), "'3' is not a point of 'sure'; it takes a whole number from 1 to 5"),
     (line("1", topics="price"), "an answer to 'topics' is a list of labels, not 'price'"),
     (line("1", "", sentiment="positive"), "an annotator's name cannot be empty"),
-    (line("1", " ann", sentiment="positive"), "the annotator's name ' ann' begins or ends with a space"),
+    (line("1", " \t", sentiment="positive"), "an annotator's name cannot be empty"),
     (line("1", None, sentiment="positive"), "there is no annotator"),
     (line("1", ["a"], sentiment="positive"), "the annotator is a list"),
     (line(None, sentiment="positive"), "there is no id"),
@@ -138,6 +302,12 @@ WRONG: list[tuple[object, str]] = [
     ({"id": "1", "annotator": "ann", "annotation": {}}, "unknown key 'annotation'; a line has id, annotator, annotations and at"),
     ({**line("1"), "skipped": 5}, "skipped is a number; it is a text, the reason"),
     ({**line("1"), "details": {"sentiment": {"origin": "x"}}}, "details of 'sentiment': origin is one of none, accepted, changed"),
+    (line("\ud800", sentiment="positive"), "the project has no item '\\ud800'"),
+    (line("1\0", sentiment="positive"), "the project has no item '1\\x00'"),
+    (line("1", "ann\udc00", sentiment="positive"), "the annotator's name 'ann\\udc00' holds characters that cannot be shown"),
+    ({**line("1"), "details": {"sentiment": {"elapsed_ms": 2**31}}}, "details of 'sentiment': elapsed_ms is a whole number from 0 to 2147483647"),
+    ({**line("1"), "details": {"sentiment": {"elapsed_ms": 10**30}}}, "details of 'sentiment': elapsed_ms is a whole number from 0 to 2147483647"),
+    ({**line("1"), "details": {"sentiment": {"suggestion": nested(101)}}}, "details of 'sentiment': they are nested more than 100 deep"),
     ([], "each record is an object {…}, not a list"),
 ]  # fmt: skip
 
@@ -149,6 +319,29 @@ def test_a_wrong_line_is_said_and_nothing_comes_in(tmp_path: Path, wrong: object
             take_in(project, line("2", sentiment="positive"), wrong)
         assert raised.value.message == f"1 line is wrong; nothing was imported:\nlabels.jsonl:2: {said}"
         assert [count(project, t) for t in ("annotations", "users", "imports", "import_rows")] == [0] * 4
+
+
+def test_texts_that_no_store_takes_come_in_as_some_that_it_does(tmp_path: Path) -> None:
+    """Nothing becomes `ready` that cannot be applied: it would stand in the way of every start."""
+    odd, stored = "so \ud800\0", "so \ufffd\ufffd"
+    details = {"sentiment": {"suggestion": {odd: [odd], "sure": nested(98)}, "shown": odd}}
+    with small(tmp_path) as project:
+        take_in(project, {**line("1", sentiment="positive"), "skipped": odd, "flagged": odd, "details": details})
+        take_in(project, line("2", "bob", sentiment="positive"))
+        ann = project.user("ann")
+        met = project.read(assignments.met, ann, 1)
+        assert met is not None and (met.reason, met.flag) == (stored, stored)
+        assert exported(project)[0]["details"]["sentiment"]["suggestion"][stored] == [stored]
+
+
+def test_a_number_that_is_none_is_a_wrong_line(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        suggestion = '{"sentiment": {"suggestion": {"confidence": 1e999}}}'
+        (tmp_path / "in.jsonl").write_text(
+            f'{{"id": "1", "annotator": "ann", "annotations": {{"sentiment": "positive"}}, "details": {suggestion}}}\n'
+        )
+        with pytest.raises(InvalidLabels, match=r"in\.jsonl:1: details of 'sentiment': inf is no number"):
+            import_labels(project.project, project.database, tmp_path / "in.jsonl")
 
 
 def test_every_wrong_line_is_said(tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ ABC = [("1", "a"), ("2", "b"), ("3", "c")]
         ("d.csv", CSV.replace(",", ";")),
         ("d.csv", CSV.replace(",", "\t")),
         ("d.csv", CSV.replace("\n", "\r\n")),
+        ("d.csv", "\n \r\n" + CSV),
+        ("d.tsv", "\n\n" + CSV.replace(",", "\t")),
         ("d.CSV", CSV),
         ("d.jsonl", '{"id": 1, "text": "a"}\n\n{"id": "2", "text": "b"}\r\n  {"text": "c", "id": "3"}'),
         ("d.ndjson", '{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n{"id": 3, "text": "c"}\n'),
@@ -167,6 +169,8 @@ BROKEN: list[tuple[str, str | bytes, str]] = [
     ("d.csv", 'id,text\n1,a\n2,"b\n3,c\n', "d.csv:3: a field that begins with a quotation mark here does not end"),
     ("d.csv", 'id,text\n1,"a"b\n', "d.csv:2: after a closing quotation mark comes more text; a quotation mark inside a quoted field is doubled"),
     ("d.csv", "id,id,text\n1,2,a\n", "d.csv:1: two columns are called 'id'"),
+    ("d.csv", "\n\nid,id,text\n1,2,a\n", "d.csv:3: two columns are called 'id'"),
+    ("d.csv", "\nid,text\n1,a\n2\n", "d.csv:4: this row has 1 fields, the header has 2"),
     ("d.csv", "name,body\n1,a\n", "d.csv:2: there is no field 'id' for the id; the row has 'name', 'body'"),
     ("d.txt", "a", "d.txt: its name must end in .json, .jsonl, .csv or .tsv (each also with .gz)"),
     ("d.jsonl.gz", gzip.compress(b'{"id": 1, "text": "a"}\n' * 50)[:-9], "d.jsonl.gz: the gzip data is damaged or cut off"),
@@ -194,6 +198,7 @@ def test_an_empty_file_has_no_items(tmp_path: Path, content: str) -> None:
     name = "d.json" if content.strip() else "d.jsonl"
     assert read(tmp_path, name, content) == []
     assert read(tmp_path, "d.csv", "id,text\n") == []
+    assert read(tmp_path, "d.csv", " \n\n") == []
 
 
 def test_a_list_longer_than_the_window_is_read_with_its_lines(tmp_path: Path) -> None:

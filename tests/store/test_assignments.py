@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -96,6 +97,24 @@ def test_an_extra_answer_is_none_any_more_once_an_earlier_one_is_taken_back(tmp_
         assert [answer.extra for answer in project.read(one_item.answers, 1)] == [False, True]
         assert project.save(project.user("ann"), 1, POSITIVE, later(4)).extra
         assert project.progress(project.user("ann")).total_done == 1
+
+
+def test_of_several_extra_answers_the_one_that_was_given_first_is_the_first_that_is_none_any_more(
+    tmp_path: Path,
+) -> None:
+    """Not the one by who had met the item first."""
+    with small(tmp_path, 1, annotations_per_item=3, lease_minutes=60) as project:
+        bob, ann, cem = (project.user(name) for name in ("bob", "ann", "cem"))
+        for minute, user in enumerate((bob, ann, cem)):
+            assert project.next(user, later(minute)) == 1
+        project.rules = replace(project.rules, target=1)
+        for minute, user in enumerate((cem, ann, bob), 3):
+            assert project.save(user, 1, POSITIVE, later(minute)).extra is (user != cem)
+        project.save(cem, 1, {"sentiment": None}, later(6))
+        assert {answer.annotator: answer.extra for answer in project.read(one_item.answers, 1)} == {
+            "ann": False,
+            "bob": True,
+        }
 
 
 def test_a_skipped_item_goes_to_others_and_not_back(tmp_path: Path) -> None:

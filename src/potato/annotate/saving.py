@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from potato.annotate.suggested import suggested
 from potato.errors import PotatoError
+from potato.items.text import storable
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer, Scheme
 from potato.store import Connection, assignments, items
@@ -51,14 +52,7 @@ class SaveBody(BaseModel):
     """Whether the item that follows is to come with the reply, once the annotator is done with this one."""
 
 
-def _storable(text: Any) -> Any:
-    """`text` without what no store takes: zero characters and half character pairs."""
-    if not isinstance(text, str):
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
-
-
-Reason = Annotated[str, Field(max_length=1000), BeforeValidator(_storable)]
+Reason = Annotated[str, Field(max_length=1000), BeforeValidator(storable)]
 
 
 class SkipBody(BaseModel):

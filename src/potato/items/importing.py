@@ -10,6 +10,7 @@ from pathlib import Path
 from potato.errors import PotatoError
 from potato.items.labels import LabelLine, LabelReader
 from potato.items.problems import Problems, RowProblem, several
+from potato.items.text import storable
 from potato.project import Project
 from potato.schemes import InvalidAnswer
 from potato.store import Connection, Database, adjudications, imports
@@ -77,7 +78,7 @@ def import_labels(
     rules = Rules.of(project)
     with database.exclusive("import", project.output_dir):
         imports.apply(database, rules)  # what an interrupted import still owes
-        import_id = imports.begin(database, path.name, replace=replace, at=clock())
+        import_id = imports.begin(database, storable(path.name), replace=replace, at=clock())
         work = _Import(project, database, path, import_id)
         try:
             report = work.stage()
@@ -211,6 +212,7 @@ class _Import:
 
     def _texts(self, ids: list[str]) -> dict[str, str]:
         found: dict[str, str] = {}
+        ids = [item for item in ids if storable(item) == item]  # no store can look for others
         for start in range(0, len(ids), PIECE):
             with self._database.read() as conn:
                 seqs = store_items.seqs(conn, ids[start : start + PIECE])
@@ -242,5 +244,5 @@ def _is_json_of(text: object, value: object) -> bool:
         return False
     try:
         return bool(json.loads(text) == value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False

@@ -7,6 +7,7 @@ where there is something to say `skipped` (why, may be empty), `extra` and `deta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,11 @@ from typing import Any
 from potato.items.importers import PlainLine, Texts, plain_lines
 from potato.items.problems import RowProblem
 from potato.items.records import called
+from potato.items.text import storable
 from potato.project import Project
 from potato.schemes import Answer, InvalidAnswer
 from potato.store.clock import from_text, to_text
-from potato.store.users import InvalidName, check_name
+from potato.store.users import InvalidName, clean_name
 
 KEYS = {
     "id",
@@ -34,6 +36,10 @@ KEYS = {
     "text",
 }
 ORIGINS = ("none", "accepted", "changed")
+MAX_ELAPSED_MS = 2**31 - 1
+"""The most that the store's column takes: 24 days."""
+MAX_DEPTH = 100
+"""How deep lists and objects may be nested in details; writing them out again has its limit too."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,8 @@ class LabelReader:
                 yield self._line(plain)
             except (_Wrong, InvalidName) as wrong:
                 yield RowProblem(plain.file, plain.line, str(wrong))
+            except RecursionError:
+                yield RowProblem(plain.file, plain.line, "this is nested too deeply")
 
     def _line(self, plain: PlainLine) -> LabelLine:
         fields = plain.fields
@@ -130,15 +138,18 @@ def _item(value: Any) -> str:
         return str(value)
     if not isinstance(value, str) or not value:
         raise _Wrong("there is no id" if value in (None, "") else f"the id is {called(value)}")
+    if storable(value) != value:  # no item can have it, and no store can even look for it
+        raise _Wrong(f"the project has no item {value!r:.80}")
     return value
 
 
 def _annotator(value: Any) -> str:
+    """The name as sign-in has it, so that the person is one annotator."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
         raise _Wrong("there is no annotator" if value is None else f"the annotator is {called(value)}")
-    return check_name(value)
+    return clean_name(value)
 
 
 def _at(value: Any) -> str | None:
@@ -151,8 +162,10 @@ def _at(value: Any) -> str | None:
 
 
 def _reason(name: str, value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return str(storable(value))
     raise _Wrong(f"{name} is {called(value)}; it is a text, the reason")
 
 
@@ -169,7 +182,7 @@ def _details(value: Any) -> dict[str, dict[str, Any]]:
         raise _Wrong("details is an object, scheme → object")
     for name, detail in value.items():
         _check_detail(name, detail)
-    return value
+    return {name: {key: _kept(name, part) for key, part in detail.items()} for name, detail in value.items()}
 
 
 def _check_detail(name: str, detail: Mapping[str, Any]) -> None:
@@ -181,5 +194,18 @@ def _check_detail(name: str, detail: Mapping[str, Any]) -> None:
         raise _Wrong(f"details of {name!r:.80}: origin is one of {', '.join(ORIGINS)}")
     if suggestion is not None and not isinstance(suggestion, dict):
         raise _Wrong(f"details of {name!r:.80}: suggestion is {called(suggestion)}, not an object")
-    if elapsed is not None and (not isinstance(elapsed, int) or isinstance(elapsed, bool) or elapsed < 0):
-        raise _Wrong(f"details of {name!r:.80}: elapsed_ms is a whole number, 0 or more")
+    if elapsed is not None and (type(elapsed) is not int or not 0 <= elapsed <= MAX_ELAPSED_MS):
+        raise _Wrong(f"details of {name!r:.80}: elapsed_ms is a whole number from 0 to {MAX_ELAPSED_MS}")
+
+
+def _kept(name: str, value: Any, deeper: int = MAX_DEPTH) -> Any:
+    """`value` of the details of `name`, with texts that a store takes. Raises `_Wrong` where it has what none takes."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _Wrong(f"details of {name!r:.80}: {value} is no number that can be kept")
+    if not isinstance(value, (dict, list)):
+        return storable(value)
+    if not deeper:
+        raise _Wrong(f"details of {name!r:.80}: they are nested more than {MAX_DEPTH} deep")
+    if isinstance(value, list):
+        return [_kept(name, part, deeper - 1) for part in value]
+    return {storable(key): _kept(name, part, deeper - 1) for key, part in value.items()}

@@ -221,21 +221,21 @@ class _Window:
 
 
 def _table(delimiter: str, text: TextIO) -> _Found:
-    first = text.readline(MAX_RECORD)
-    if not first.strip():
+    first, line = _first_with_words(text)
+    if not first:
         return
     if delimiter == "," and "," not in first:
         delimiter = next((mark for mark in ";\t" if mark in first), ",")  # as spreadsheets write it in some countries
     rows = csv.reader(_from(first, text), delimiter=delimiter, strict=True)
     header: list[str] | None = None
-    line = 1
+    blank = line - 1
     try:
         for row in rows:
             if header is None:
-                header = _header(row)
+                header = _header(row, line)
             elif row:
                 yield line, _table_record(header, row)
-            line = rows.line_num + 1
+            line = blank + rows.line_num + 1
     except csv.Error as error:
         raise Unreadable(_csv_error(str(error)), line) from error
 
@@ -245,10 +245,18 @@ def _from(first: str, text: TextIO) -> Iterator[str]:
     yield from text
 
 
-def _header(row: list[str]) -> list[str]:
+def _first_with_words(text: TextIO) -> tuple[str, int]:
+    """The first line that is not blank, and its number; an empty text where there is none."""
+    for number, line in enumerate(iter(partial(text.readline, MAX_RECORD), ""), 1):
+        if line.strip():
+            return line, number
+    return "", 0
+
+
+def _header(row: list[str], line: int) -> list[str]:
     twice = sorted({name for name in row if row.count(name) > 1})
     if twice:
-        raise Unreadable(f"two columns are called {twice[0]!r:.80}", 1)
+        raise Unreadable(f"two columns are called {twice[0]!r:.80}", line)
     return row
 
 

@@ -1,9 +1,10 @@
-"""When two items have the same text."""
+"""When two items have the same text, and what a store takes as one."""
 
 from __future__ import annotations
 
 import unicodedata
 from hashlib import blake2b
+from typing import Any
 
 
 def normalise(text: str) -> str:
@@ -11,6 +12,13 @@ def normalise(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return " ".join(text.casefold().split())
+
+
+def storable(text: Any) -> Any:
+    """`text` without what no store takes: zero characters and half character pairs. What is no text stays as it is."""
+    if not isinstance(text, str):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def text_hash(text: str, image: str | None = None, audio: str | None = None) -> int:

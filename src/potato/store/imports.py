@@ -37,6 +37,8 @@ EXTRA = "\t"
 """The scheme, which no question can have, of a staged row that says: enough others had answered before this one."""
 WRITTEN = ("new", "changed")
 """The verdicts on rows that are written."""
+NOTES = (SKIP, FLAG, EXTRA)
+"""The schemes of staged rows that are no answers."""
 NOBODY = ""
 """The annotator of a staged row that is no answer but a decision; `origin` names who made it."""
 
@@ -134,7 +136,12 @@ _TAKEN_BACK = (
     .group_by(annotation_history.c.item, annotation_history.c.user, annotation_history.c.scheme)
 )
 _STATES = select(
-    assignments.c.item, assignments.c.user, assignments.c.state, assignments.c.reason, assignments.c.flag
+    assignments.c.item,
+    assignments.c.user,
+    assignments.c.state,
+    assignments.c.reason,
+    assignments.c.flag,
+    assignments.c.at,
 ).where(assignments.c.item.in_(bindparam("items", expanding=True)))
 _READY = select(imports.c.id, imports.c.replace, imports.c.at, imports.c.counts).where(imports.c.state == "ready")
 
@@ -228,6 +235,8 @@ class _Decisions:
         met = conn.execute(_STATES, items).all()
         self.states = {(row[0], row[1]): (State(row[2]), row[3]) for row in met}
         self._flags = {(row[0], row[1]): row[4] for row in met}
+        self._latest = self._latest_of({(row[0], row[1]): row[5] for row in met if row[2] == State.SKIPPED.value})
+        self._said = _latest_said(rows)
         self._replace = replace
         self.verdicts = {row.key: self._verdict(row) for row in rows}
         self.taken_back: list[tuple[Key, str]] = []
@@ -251,7 +260,7 @@ class _Decisions:
             return self._decision_verdict(row)
         key = (row.item, self.users.get(row.annotator, 0))
         if row.scheme == EXTRA:
-            return "order"
+            return "order"  # no answer: only a word on which came first
         if row.scheme == SKIP:
             return self._skip_verdict(key, row)
         if row.scheme == FLAG:
@@ -276,10 +285,31 @@ class _Decisions:
         return "changed" if self._replace or _is_later(row.at, has.at) else "kept"
 
     def _skip_verdict(self, key: Key, row: Staged) -> str:
+        """A line that says both has skipped what it answered; else, the later of skip and answer stands."""
+        if _is_later(self._said.get((row.item, row.annotator)), row.at):
+            return "overtaken"  # by what the same file says
         state, reason = self.states.get(key, (None, None))
+        latest = self._latest.get(key)
         if state is State.SKIPPED:
-            return "same" if reason == row.value else "kept"
-        return "kept" if state is State.DONE else "new"
+            return "same" if reason == row.value else "changed" if self._replace else "kept"
+        if latest is None or self._replace or not _is_later(latest, row.at):
+            return "changed" if state is State.DONE else "new"
+        return "kept"
+
+    def unskips(self, key: Key, rows: Sequence[Staged]) -> bool:
+        """Whether these answers, which are written, are given by someone who has not skipped the item since.
+
+        The store does not say when an item was skipped: after the two met, and after what is answered and stands.
+        """
+        return any(self._replace or _is_later(row.at, self._latest.get(key)) for row in rows)
+
+    def _latest_of(self, skipped: Mapping[Key, str]) -> dict[Key, str]:
+        """The last that the store knows of annotators and items: an answer, one taken back, or that they met."""
+        latest = dict(skipped)
+        answered = [(key, at) for key, said in self.answers.items() for _, at in said.values()]
+        for key, at in [*answered, *(((item, user), at) for (item, user, _), at in self._back.items())]:
+            latest[key] = max(at, latest.get(key, at))
+        return latest
 
 
 def _apply_piece(database: Database, row: Any, outcome: Outcome, rules: Rules) -> bool:
@@ -299,44 +329,62 @@ def _apply_piece(database: Database, row: Any, outcome: Outcome, rules: Rules) -
 
 
 def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: str, rules: Rules) -> None:
-    entries = [Entry(*key, scheme, None, at, "import") for key, scheme in decisions.taken_back]
-    standings: dict[Key, Standing] = {}
     taken = [row for row in rows if decisions.verdicts[row.key] in WRITTEN]
     decided = [row for row in taken if row.annotator == NOBODY]
     adjudications.decide(
         conn, [Adjudicated(row.item, row.scheme, row.value, row.origin, row.at or at) for row in decided], "import"
     )
-    flags: dict[Key, str] = {}
-    for row in taken:
-        if row.annotator == NOBODY:
-            continue
-        key = (row.item, decisions.users[row.annotator])
-        if row.scheme == FLAG:
-            flags[key] = row.value
-            if key not in decisions.states:
-                standings.setdefault(key, Standing(State.LAPSED, row.at or at))
-            continue
-        if row.scheme == SKIP:
-            standings[key] = Standing(State.SKIPPED, row.at or at, reason=row.value)
-            continue
-        entries.append(_entry(row, key, at))
-        decisions.answers[key][row.scheme] = (row.value, row.at or at)
-        if standings.get(key, Standing(State.OPEN, at)).state is not State.SKIPPED:
-            answers = {scheme: value for scheme, (value, _) in decisions.answers[key].items()}
-            state = State.DONE if rules.is_done(answers) else State.LAPSED
-            standings[key] = Standing(state, row.at or at)
+    entries = [Entry(*key, scheme, None, at, "import") for key, scheme in decisions.taken_back]
+    answers = [row for row in taken if row.annotator != NOBODY and row.scheme not in NOTES]
+    entries += [_entry(row, (row.item, decisions.users[row.annotator]), at) for row in answers]
     record(conn, entries)
-    unsettled = {
-        key: new
-        for key, new in standings.items()
-        if decisions.states.get(key, (None,))[0] not in (State.DONE, new.state)
-    }
-    if unsettled:
+    standings = _standings(rows, decisions, entries, at, rules)
+    if standings:
         late = {(row.item, decisions.users[row.annotator]) for row in rows if row.scheme == EXTRA}
-        in_order = sorted(unsettled, key=lambda key: (key in late, unsettled[key].at))
-        settle(conn, {key: unsettled[key] for key in in_order}, rules)
-    for (item, user), reason in flags.items():
-        flag(conn, user, item, reason)
+        in_order = sorted(standings, key=lambda key: (key in late, standings[key].at))
+        settle(conn, {key: standings[key] for key in in_order}, rules)
+    for row in taken:
+        if row.scheme == FLAG:
+            flag(conn, decisions.users[row.annotator], row.item, row.value)
+
+
+def _standings(
+    rows: Sequence[Staged], decisions: _Decisions, entries: Sequence[Entry], at: str, rules: Rules
+) -> dict[Key, Standing]:
+    """The standings that are others after `entries` have been written."""
+    for entry in entries:
+        answers = decisions.answers[entry.item, entry.user]
+        if entry.value is None:
+            answers.pop(entry.scheme, None)
+        else:
+            answers[entry.scheme] = (entry.value, entry.at)
+    said: dict[Key, dict[str, Staged]] = defaultdict(dict)
+    for row in rows:
+        if row.annotator != NOBODY:
+            said[row.item, decisions.users[row.annotator]][row.scheme] = row
+    found = {key: _standing(key, lines, decisions, at, rules) for key, lines in said.items()}
+    return {key: standing for key, standing in found.items() if standing is not None}
+
+
+def _standing(key: Key, said: Mapping[str, Staged], decisions: _Decisions, at: str, rules: Rules) -> Standing | None:
+    """How an annotator stands to an item after what the file has `said` of the two; None: as before."""
+    verdicts = {scheme: decisions.verdicts[row.key] for scheme, row in said.items()}
+    given = [said[s] for s, verdict in verdicts.items() if s not in NOTES and verdict in (*WRITTEN, "same")]
+    was = decisions.states.get(key, (None, None))[0]
+    if verdicts.get(SKIP) in WRITTEN:
+        return Standing(State.SKIPPED, said[SKIP].at or at, reason=said[SKIP].value)
+    says_skipped = verdicts.get(SKIP, "overtaken") != "overtaken"
+    if was is State.SKIPPED and (says_skipped or not decisions.unskips(key, given)):
+        return None
+    answers = {scheme: value for scheme, (value, _) in decisions.answers[key].items()}
+    done = rules.is_done(answers)
+    if not done and was is State.OPEN:
+        return None  # they are working on it, and have it until their lease ends
+    if was is None and not answers and verdicts.get(FLAG) not in WRITTEN:
+        return None
+    state = State.DONE if done else State.LAPSED
+    moment = max((row.at or at for row in given), default=next(iter(said.values())).at or at)
+    return None if state is was else Standing(state, moment)
 
 
 def _entry(row: Staged, key: Key, at: str) -> Entry:
@@ -362,16 +410,18 @@ def _ids(conn: Connection, names: set[str], create: datetime | None) -> dict[str
 
 
 def _piece(conn: Connection, import_id: int, skipped: int) -> tuple[list[Staged], bool]:
-    """Up to `PIECE` rows, and whether they are the last. All of an item's are together, so that its answers are taken
-    in the order in which they were given; those of an item that has more than `PIECE` by annotator."""
+    """Up to `PIECE` rows, and whether they are the last. All of an item's are together, however many, so that its
+    answers are taken in the order in which they were given."""
     found = conn.execute(_PIECE, {"of_import": import_id, "skipped": skipped, "most": PIECE + 1})
     rows = [Staged(**row._mapping) for row in found]
     if len(rows) <= PIECE:
         return rows, True
     following = rows.pop()
-    items = [row for row in rows if row.item != following.item]
-    annotators = [row for row in rows if (row.item, row.annotator) != (following.item, following.annotator)]
-    return items or annotators or rows, False
+    whole = [row for row in rows if row.item != following.item]
+    if not whole:
+        found = conn.execute(_STAGED, {"of_import": import_id, "items": [following.item]})
+        whole = [Staged(**row._mapping) for row in found]
+    return whole, False
 
 
 def _key(import_id: int, row: Staged) -> dict[str, Any]:
@@ -393,6 +443,15 @@ def _drop_piece(database: Database, import_id: int) -> bool:
         else:
             conn.execute(delete(imports).where(imports.c.id == import_id))
     return bool(rows)
+
+
+def _latest_said(rows: Sequence[Staged]) -> dict[tuple[int, str], str]:
+    """When annotators last answered an item, as the file says."""
+    latest: dict[tuple[int, str], str] = {}
+    for row in rows:
+        if row.scheme not in NOTES and row.at is not None:
+            latest[row.item, row.annotator] = max(row.at, latest.get((row.item, row.annotator), row.at))
+    return latest
 
 
 def _is_later(at: str | None, other: str | None) -> bool:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from potato.store import facts
 from potato.store.databases.prepared import Prepared
 from potato.store.databases.together import together
 from potato.store.databases.upsert import upsert
 from potato.store.rules import Rules
-from potato.store.tables import assignments, returned, users, wanted
+from potato.store.tables import annotation_history, assignments, returned, users, wanted
 
 ITEMS_DONE = "items_done"
 
@@ -72,6 +72,25 @@ _DONE = Prepared(
     .values(done=users.c.done + bindparam("more_done"), skipped=users.c.skipped + bindparam("more_skipped"))
 )
 _UNWANT = Prepared(delete(wanted).where(wanted.c.item == bindparam("full")))
+_late = assignments.alias()
+_FIRST_ANSWERED = (
+    select(func.min(annotation_history.c.at))
+    .where(annotation_history.c.item == _late.c.item, annotation_history.c.user == _late.c.user)
+    .scalar_subquery()
+)
+_MOVE_UP = (
+    update(assignments)
+    .where(
+        assignments.c.item == bindparam("of_item"),
+        assignments.c.user.in_(
+            select(_late.c.user)
+            .where(_late.c.item == bindparam("of_item"), _late.c.user.in_(bindparam("late", expanding=True)))
+            .order_by(func.coalesce(_FIRST_ANSWERED, _late.c.at), _late.c.user)
+            .limit(bindparam("room"))
+        ),
+    )
+    .values(extra=False)
+)
 
 Key = tuple[int, int]
 """An item's place and an annotator's id."""
@@ -96,9 +115,9 @@ def settle(
             extra.add((item, user))
         after[item][user] = new.state
         rows.append(row)
-    rows += _moved_up(before, changes, after, rules.target)
     with together(conn):
         upsert(conn, assignments, ("item", "user"), rows)
+        _move_up(conn, before, changes, after, rules.target)
         _count_users(conn, changes, before)
         _count_items(conn, before, after, rules.target)
     return extra
@@ -127,17 +146,18 @@ def _row(item: int, user: int, new: Standing, old: Stood | None, *, full: bool) 
     }
 
 
-def _moved_up(
-    before: Standings, changes: Mapping[Key, Standing], after: Mapping[int, Mapping[int, State]], target: int
-) -> list[dict[str, object]]:
-    """The rows of answers that were extra and are not any more, as the item lacks others now; the earliest first."""
-    rows = []
+def _move_up(
+    conn: Connection,
+    before: Standings,
+    changes: Mapping[Key, Standing],
+    after: Mapping[int, Mapping[int, State]],
+    target: int,
+) -> None:
+    """Make no longer extra what was, where the item lacks others now; what was answered first comes first."""
     for item, stood in before.items():
         late = [user for user, was in stood.items() if was.extra and (item, user) not in changes]
         if late and (room := target + len(late) - _done(after[item])) > 0:
-            late.sort(key=lambda user: (stood[user].at, user))
-            rows += [_row(item, user, stood[user], None, full=False) for user in late[:room]]
-    return rows
+            conn.execute(_MOVE_UP, {"of_item": item, "late": late, "room": room})
 
 
 def _count_users(conn: Connection, changes: Mapping[Key, Standing], before: Standings) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from potato.items.exporters.label_studio import FLAGS, SIDES
 from potato.items.importers.plain import PlainLine, Texts
 from potato.items.problems import RowProblem
+from potato.items.records import called
 from potato.project import Project
 from potato.schemes import Kind, Scheme
 
@@ -31,10 +32,14 @@ def read_task(task: PlainLine, project: Project, texts: Texts) -> Iterator[Plain
     if not isinstance(text, str):
         text = texts([str(item)]).get(str(item), "")
     flags = _flags(task.fields.get("meta"))
-    for made in task.fields.get("annotations") or task.fields.get("completions") or []:
+    annotations = task.fields.get("annotations") or task.fields.get("completions") or []
+    if not isinstance(annotations, list):
+        yield RowProblem(task.file, task.line, f"the task's annotations are {called(annotations)}, not a list")
+        return
+    for made in annotations:
         try:
             line = _line(item, text, made, project)
-        except (KeyError, TypeError, AttributeError, IndexError, ValueError):
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError):
             yield RowProblem(task.file, task.line, "this annotation does not have the shape that Label Studio writes")
             continue
         annotator = line.get("annotator")
@@ -73,7 +78,8 @@ def _line(item: Any, text: str, made: Mapping[str, Any], project: Project) -> di
         line["at"] = at
     meta = made.get("meta") or {}
     if made.get("was_cancelled"):
-        line["skipped"] = str(meta.get("reason", ""))
+        reason = meta.get("reason")
+        line["skipped"] = "" if reason is None else reason
     if meta.get("extra") is True:
         line["extra"] = True
     return line

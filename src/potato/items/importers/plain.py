@@ -65,7 +65,7 @@ def _reason(cell: str) -> str:
         return ""
     try:
         reason = json.loads(cell) if cell.startswith('"') else cell
-    except ValueError:  # somebody's own words, which begin with a quotation
+    except (ValueError, RecursionError):  # somebody's own words, which begin with a quotation
         return cell
     return str(reason)
 
@@ -75,5 +75,5 @@ def _answer(scheme: Scheme | None, cell: str) -> Any:
         return cell
     try:
         return json.loads(cell)
-    except ValueError:
+    except (ValueError, RecursionError):
         return cell

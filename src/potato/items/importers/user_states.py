@@ -46,7 +46,7 @@ def read_state(path: Path, project: Project, texts: Texts) -> Iterator[PlainLine
         lines = list(_lines(name, state, project, texts))
     except OSError as error:
         yield RowProblem(name, None, f"it cannot be read ({error.strerror})")
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
         yield RowProblem(name, None, "it does not have the shape of a user state of Potato")
     else:
         yield from lines
