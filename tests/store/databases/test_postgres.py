@@ -23,7 +23,7 @@ from potato.items.loading import load_items
 from potato.store import Database, Writer, annotations, assignments, facts, tables, users
 from potato.store.annotations import Save
 from potato.store.assignments import NothingLeft
-from potato.store.databases import postgresql
+from potato.store.databases import postgresql, snapshot
 from potato.store.databases.together import together
 from potato.store.databases.unreachable import (
     DriverMissing,
@@ -426,3 +426,16 @@ def test_each_test_gets_an_empty_schema_of_a_real_server(postgres: Postgres, pos
         assert conn.execute("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()").fetchone() == (0,)
         conn.execute("CREATE TABLE mine (n int)")
     assert postgres.admin("SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = 'potato'") == [(False, False)]
+
+
+def test_a_number_goes_to_sqlite_with_every_digit(postgres_url: str, tmp_path: Path) -> None:
+    """Among them two of which SQLite, given their text, makes the number beside."""
+    numbers = [0.52308216292477, -135.8154514578912, 52.520006599999995, 6.469341719679475e-19, 1e300, 7, -0.5, 10**15]
+    with contextlib.closing(Database(postgres_url)) as source:
+        source.migrate()
+        with source.write() as conn:
+            for place, number in enumerate([*numbers, numbers, "1.5", None]):
+                facts.put(conn, f"n{place}", number)
+    snapshot.copy(postgres_url, tmp_path / "copy.db")
+    with contextlib.closing(Database(f"sqlite:///{tmp_path / 'copy.db'}")) as copy, copy.read() as conn:
+        assert [facts.get(conn, f"n{place}") for place in range(len(numbers) + 3)] == [*numbers, numbers, "1.5", None]

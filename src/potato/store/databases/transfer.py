@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from potato.store.tables import metadata
 
 _PIECE = 2000
 _VERSION = "alembic_version"
+_FRACTION = re.compile(r"-?\d+(?=[.eE])[\d.eE+-]+")
+"""A JSON text that is a number, and not a whole one."""
 
 
 @dataclass
@@ -108,12 +111,13 @@ def _tables(store: sqlite3.Connection) -> list[str]:
 def _fetch_table(reading: Connection, writing: sqlite3.Connection, name: str) -> None:
     columns = inspect(reading).get_columns(name)
     kept = [_as_kept(found["name"], found["type"]) for found in columns]
+    places = [place for place, found in enumerate(columns) if isinstance(found["type"], JSON)]
     rows = reading.execute(select(*kept).select_from(table(name)), execution_options={"yield_per": _PIECE})
     names = ", ".join(f'"{found["name"]}"' for found in columns)
     insert = f'INSERT INTO "{name}" ({names}) VALUES ({", ".join("?" * len(columns))})'  # noqa: S608 - our own names
     try:
         for piece in rows.partitions():
-            writing.executemany(insert, [tuple(row) for row in piece])
+            writing.executemany(insert, [_given(row, places) for row in piece])
     except sqlite3.Error as error:
         raise NotTaken(name, "SQLite", str(error)) from error
 
@@ -122,6 +126,16 @@ def _as_kept(name: str, kind: Any) -> Any:
     if isinstance(kind, JSON):
         return cast(column(name), Text)
     return column(name, LargeBinary()) if isinstance(kind, LargeBinary) else column(name)
+
+
+def _given(row: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    """The row as SQLite is given it: JSON, at `places`, that is a number with a fraction as that number, to its last
+    digit, which SQLite gets wrong now and then when it makes the number of the text."""
+    values = list(row)
+    for place in places:
+        if values[place] and _FRACTION.fullmatch(values[place]):
+            values[place] = float(values[place])
+    return values
 
 
 @contextlib.contextmanager
