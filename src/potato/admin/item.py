@@ -102,4 +102,4 @@ def _predicted(project: Project, row: one_item.Prediction) -> Predicted:
 
 def _said(project: Project, scheme: str, answer: Any) -> str:
     known = project.schemes.get(scheme)
-    return known.said(answer) if known else str(answer)
+    return known.told(answer) if known else str(answer)

@@ -31,12 +31,12 @@ class PreLabels:
 
 def pre_labels(conn: Connection, project: Project) -> Iterator[PreLabels]:
     """Every pre-label of the models that are live, by item, streamed; those that no annotator is shown are marked."""
-    share = project.config.model_training.writeback.hide_share
-    each = [_of_scheme(conn, scheme, share) for scheme in sorted(predictions.live(conn))]
+    each = [_of_scheme(conn, project, scheme) for scheme in sorted(predictions.live(conn))]
     for (seq, item), group in groupby(merge(*each), key=lambda row: row[:2]):
         yield PreLabels(seq, item, {scheme: suggestion for _, _, scheme, suggestion in group})
 
 
-def _of_scheme(conn: Connection, scheme: str, share: float) -> Iterator[tuple[int, str, str, Suggestion]]:
-    for seq, item, group, said in predictions.all_suggestions(conn, scheme):
+def _of_scheme(conn: Connection, project: Project, scheme: str) -> Iterator[tuple[int, str, str, Suggestion]]:
+    share = project.config.model_training.writeback.hide_share
+    for seq, item, group, said in predictions.all_suggestions(conn, scheme, project.schemes):
         yield seq, item, scheme, replace(said, hidden=said.hidden or is_hidden(scheme, group, share))
