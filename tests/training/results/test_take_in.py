@@ -22,7 +22,9 @@ from potato.store.training.runs import Run, State
 from potato.tasks import TaskRunner
 from potato.training.bundle.task import build
 from potato.training.contract.predictions import Prediction
+from potato.training.results.gates import Gates
 from potato.training.results.task import evaluate, tidy
+from potato.training.results.writeback import Comparison, Verdict, decide
 from potato.training.splits import split_of
 
 SHOWN = {"schemas": ["sentiment"], "include_unlabeled": True}
@@ -303,6 +305,31 @@ class TestAModelWorseThanTheLiveOne:
         assert answer["scores"]["sentiment"]["primary"]["value"] == 0
         assert answer["live"] == []
         assert "shares no held-out item with the live run r0" in answer["writeback"]["reason"]
+
+    def test_is_judged_by_the_reason_that_there_is(self, make_lab: Callable[..., Lab]) -> None:
+        """Nothing can drop from a live figure that is undefined; and an undefined new one passes nothing."""
+        lab = make_lab(writeback={**SHOWN, "max_drop": 0.05})
+
+        def decided(new: float | None, live: float | None, items: int) -> Verdict:
+            settings = lab.project.config.model_training
+            entry = Gates(settings, "sentiment", lab.project.schemes)
+            entry.tally.read = entry.tally.passed = 3
+            figure = {"name": "macro_f1", "better": "higher", "items": items, "reason": "it is undefined"}
+            compared = Comparison("r0", {**figure, "value": new}, {**figure, "value": live})
+            scores = {"sentiment": {"primary": {**figure, "value": 0.9}}}
+            return decide(settings, {"sentiment": entry}, scores, {"sentiment": compared})
+
+        better = decided(0.9, None, 12)
+        assert better.live == ["sentiment"]
+        assert (
+            "12 held-out items that both have, 0.900 against none of run r0, as it is undef" in better.said["sentiment"]
+        )
+        undefined = decided(None, 0.9, 12)
+        assert undefined.live == []
+        assert "'sentiment' has no macro f1 (it is undefined), and max_drop" in undefined.report["reason"]
+        assert decided(None, None, 12).live == []
+        apart = decided(None, None, 0)
+        assert (apart.live, "shares no held-out item" in apart.report["reason"]) == ([], True)
 
 
 def test_a_model_that_says_old_names_is_scored_by_the_new_ones(make_lab: Callable[..., Lab]) -> None:
