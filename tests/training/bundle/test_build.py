@@ -141,6 +141,25 @@ def test_no_model_is_measured_by_a_suggestion_that_was_taken_as_it_stood(make_la
     ) in result.warnings
 
 
+def test_a_suggestion_that_was_taken_by_someone_who_skipped_afterwards_counts_for_nothing(
+    make_lab: Callable[..., Lab],
+) -> None:
+    lab = make_lab()
+    lab.label_alternately(lab.ids[:50])
+    lab.label_alternately(lab.ids[:50], user="ben")
+    before = built(lab)[1]
+    item = next(item.id for item in before.items("test"))
+    seq = lab.ids.index(item) + 1
+    given = tables.annotations
+    with lab.database.write() as connection:
+        connection.execute(given.update().where(given.c.item == seq, given.c.user == 1).values(origin="accepted"))
+    assert item not in labelled(built(lab)[1])
+    with lab.database.write() as connection:
+        row = {"item": seq, "user": 1, "state": "skipped", "at": "2026-01-01T00:00:00.000Z"}
+        connection.execute(insert(tables.assignments).values(**row))
+    assert item in labelled(built(lab)[1])
+
+
 def test_a_calibration_learns_what_the_live_model_said_in_the_scheme_as_it_is_now(
     make_lab: Callable[..., Lab],
 ) -> None:
