@@ -16,9 +16,11 @@ import judged_scenes as scenes
 import training_scenes
 from lab import Lab
 from potato.app import create_app
+from potato.store import tables
+from potato.store.clock import to_text
 from potato.store.training import held_out, predictions, runs
 from potato.store.training.held_out import HeldOut, Which
-from potato.store.training.predictions import Stored
+from potato.store.training.predictions import HIDDEN, Stored
 from potato.store.training.runs import Run, State
 from potato.tasks import TaskRunner
 from potato.training.results.comparison import compare
@@ -298,3 +300,24 @@ class TestAfterTheSchemeHasChanged:
                 assert "negative" in _page(client, path)
             assert "no item was held out from both" in _page(client, f"{run}/compare/figures?with={other.run_id}")
             assert "sentiment ann mixed" in _text(_page(client, "/admin/items/4"))
+
+
+def test_an_items_page_says_live_only_of_what_annotators_are_shown(client: TestClient, lab: Lab) -> None:
+    at = to_text(training_scenes.NOW)
+    run = training_scenes.succeeded(5)
+    with lab.database.write() as connection:
+        training_scenes.add(connection, run)
+        said = {1: "positive", 2: "positive", 3: "positive", 4: "positive", 5: "gone"}
+        gates = {4: HIDDEN}
+        rows = [Stored(item, "sentiment", answer, 0.9, None, gates.get(item)) for item, answer in said.items()]
+        predictions.add(connection, run.run_id, rows)
+        predictions.set_live(connection, run.run_id, ["sentiment"], at)
+        verdict = {"run_id": run.run_id, "scheme": "sentiment", "payload": "positive", "verdict": "reject"}
+        connection.execute(tables.verdicts.insert().values(item=2, user="rev", at=at, **verdict))
+        predictions.record_trained(connection, run.run_id, "sentiment", ["i2"])
+    wanted = ["live", "a reviewer rejected", "was trained on", "hidden, to measure", "does not take this answer"]
+    for item, words in enumerate(wanted, 1):
+        text = _text(_page(client, f"/admin/items/{item}"))
+        row = text[text.index("What models said") :]
+        assert words in row
+        assert item == 1 or " live " not in row
