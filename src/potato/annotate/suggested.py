@@ -20,7 +20,7 @@ def suggested(connection: Connection, project: Project, item: ItemRow) -> tuple[
     share = project.config.model_training.writeback.hide_share
     shown: Suggestions = {}
     hidden: Suggestions = {}
-    for scheme, suggestion in predictions.suggestions(connection, item.seq).items():
+    for scheme, suggestion in predictions.suggestions(connection, item.seq, project.schemes).items():
         if suggestion.hidden or is_hidden(scheme, item.group, share):
             hidden[scheme] = replace(suggestion, hidden=True)
         else:

@@ -37,13 +37,15 @@ def pre_labels(conn: Connection, project: Project) -> Iterator[PreLabels]:
     """
     share = project.config.model_training.writeback.hide_share
     live = sorted(predictions.live(conn).keys() & project.schemes.keys())
-    each = [_of_scheme(conn, project.schemes[name], share) for name in live]
+    each = [_of_scheme(conn, project, project.schemes[name], share) for name in live]
     for (seq, item), group in groupby(merge(*each), key=lambda row: row[:2]):
         yield PreLabels(seq, item, {scheme: suggestion for _, _, scheme, suggestion in group})
 
 
-def _of_scheme(conn: Connection, scheme: Scheme, share: float) -> Iterator[tuple[int, str, str, Suggestion]]:
-    for seq, item, group, said in predictions.all_suggestions(conn, scheme.name):
+def _of_scheme(
+    conn: Connection, project: Project, scheme: Scheme, share: float
+) -> Iterator[tuple[int, str, str, Suggestion]]:
+    for seq, item, group, said in predictions.all_suggestions(conn, scheme.name, project.schemes):
         try:
             answer = scheme.prediction_answer(said.payload)
         except InvalidAnswer:

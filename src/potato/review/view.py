@@ -61,7 +61,7 @@ def review_page(
     if chosen is None:
         return Page(names, None, None, None, 0, None, past=False, policy=policy(connection))
     run_id = live[chosen]
-    found = _found(connection, run_id, chosen, after, item)
+    found = _found(connection, project, run_id, chosen, after, item)
     counted = verdicts.reviewed(connection, run_id).get(chosen)
     return Page(
         names,
@@ -76,12 +76,12 @@ def review_page(
 
 
 def _found(
-    connection: Connection, run_id: str, scheme: str, after: int | None, item: int | None
+    connection: Connection, project: Project, run_id: str, scheme: str, after: int | None, item: int | None
 ) -> tuple[int, Suggestion] | None:
     if item is not None:
         said = verdicts.of_live_run(connection, run_id, scheme, item)
         return None if said is None else (item, said)
-    for entry in verdicts.queue(connection, run_id, scheme, 1, after):
+    for entry in verdicts.queue(connection, run_id, scheme, project.schemes, 1, after):
         return entry.item, entry.suggestion
     return None
 

@@ -5,6 +5,7 @@ A scheme type is one file in this package holding one subclass of :class:`Scheme
 
 from __future__ import annotations
 
+import json
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -143,3 +144,31 @@ class Scheme(Model):
     def prediction_answer(self, payload: Any) -> Answer:
         """The answer that a prediction's payload stands for; what "accept" would save. Raises `InvalidAnswer`."""
         return self.parse(payload)
+
+    def suggested(self, payload: Any) -> Answer | None:
+        """The answer that a stored payload suggests in the scheme as it is now; None where it does not fit any more."""
+        try:
+            return self.prediction_answer(payload)
+        except InvalidAnswer:
+            return None
+
+    def as_now(self, stored: Any) -> Answer | None:
+        """A stored answer or payload as it is compared and scored in the scheme as it is now, with the new names of
+        labels and in their order; None where it does not fit any more.
+
+        A number keeps what lies between the steps: how far it is off is measured, and not what it would be taken for.
+        """
+        try:
+            self.check_prediction(stored)
+            if self.kind is Kind.TEXT:
+                return str(stored).strip()
+            return stored if self.kind is Kind.CONTINUOUS else self.parse(stored)
+        except InvalidAnswer:
+            return None
+
+    def told(self, stored: Any) -> str:
+        """A stored answer or payload in words; as it was stored where it does not fit the scheme as it is now."""
+        answer = self.as_now(stored)
+        if answer is not None:
+            return self.said(answer)
+        return stored if isinstance(stored, str) else json.dumps(stored, ensure_ascii=False)

@@ -63,17 +63,19 @@ def answers(project: Small) -> dict[tuple[int, str], tuple[Any, ...]]:
 
 
 def waiting(project: Small, **more: Any) -> list[int]:
-    found = project.read(lambda conn: verdicts.queue(conn, RUN, "sentiment", more.pop("limit", 10), **more))
+    found = project.read(
+        lambda conn: verdicts.queue(conn, RUN, "sentiment", project.rules.schemes, more.pop("limit", 10), **more)
+    )
     return [entry.item for entry in found]
 
 
 def suggested(project: Small, item: int) -> bool:
-    return bool(project.read(lambda conn: predictions.suggestions(conn, item)))
+    return bool(project.read(lambda conn: predictions.suggestions(conn, item, project.rules.schemes)))
 
 
 def shown(project: Small) -> int:
     counted: int = project.read(predictions.shown)["sentiment"]
-    assert counted == project.read(lambda conn: predictions.recount(conn, "sentiment"))
+    assert counted == project.read(lambda conn: predictions.recount(conn, "sentiment", project.rules.schemes))
     return counted
 
 

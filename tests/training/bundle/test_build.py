@@ -15,8 +15,12 @@ from lab import SENTIMENT, Lab
 from potato.project.training import Splits
 from potato.store import tables
 from potato.store.adjudications import decide, decided_at
+from potato.store.training import predictions, runs
+from potato.store.training.predictions import Stored
+from potato.store.training.runs import Run, State
 from potato.training.bundle.build import Built, build
 from potato.training.bundle.enough import NotEnoughLabels
+from potato.training.bundle.judged import Beside
 from potato.training.bundle.preflight import preflight
 from potato.training.contract.bundle import Bundle, BundleItem
 from potato.training.splits import split_of
@@ -135,6 +139,51 @@ def test_no_model_is_measured_by_a_suggestion_that_was_taken_as_it_stood(make_la
         "2 items of val and test were left out of 'sentiment': an annotator took a model's suggestion there as it"
         " stood, and no model is measured by that"
     ) in result.warnings
+
+
+def test_a_suggestion_that_was_taken_by_someone_who_skipped_afterwards_counts_for_nothing(
+    make_lab: Callable[..., Lab],
+) -> None:
+    lab = make_lab()
+    lab.label_alternately(lab.ids[:50])
+    lab.label_alternately(lab.ids[:50], user="ben")
+    before = built(lab)[1]
+    item = next(item.id for item in before.items("test"))
+    seq = lab.ids.index(item) + 1
+    given = tables.annotations
+    with lab.database.write() as connection:
+        connection.execute(given.update().where(given.c.item == seq, given.c.user == 1).values(origin="accepted"))
+    assert item not in labelled(built(lab)[1])
+    with lab.database.write() as connection:
+        row = {"item": seq, "user": 1, "state": "skipped", "at": "2026-01-01T00:00:00.000Z"}
+        connection.execute(insert(tables.assignments).values(**row))
+    assert item in labelled(built(lab)[1])
+
+
+def test_a_calibration_learns_what_the_live_model_said_in_the_scheme_as_it_is_now(
+    make_lab: Callable[..., Lab],
+) -> None:
+    """A label that was renamed is told by its new name, with the verdict on it; of one that is gone nothing is."""
+    at = "2026-01-01T00:00:00.000Z"
+    renamed = {**SENTIMENT, "labels": ["good", "negative"], "label_renames": {"positive": "good"}}
+    lab = make_lab(annotation_schemes=[renamed])
+    said = {1: "positive", 2: "gone", 3: "good"}
+    shares = {"positive": 0.6, "gone": 0.3, "negative": 0.1}
+    with lab.database.write() as connection:
+        runs.add(connection, Run("r1", State.SUCCESS, "fake", ["sentiment"], {}, "api", "local", "local", at))
+        stored = [Stored(item, "sentiment", answer, 0.6, shares, None) for item, answer in said.items()]
+        predictions.add(connection, "r1", stored)
+        predictions.set_live(connection, "r1", ["sentiment"], at)
+        verdict = {"run_id": "r0", "scheme": "sentiment", "payload": "good", "user": "rev", "at": at}
+        connection.execute(insert(tables.verdicts).values(item=1, verdict="accept", **verdict))
+    with lab.database.read() as connection:
+        live = Beside(connection, lab.project.schemes["sentiment"])
+        first, second, third = (live.of(item) for item in said)
+    assert second is None
+    now = {"good": 0.6, "gone": 0.3, "negative": 0.1}
+    record = {"payload": "good", "confidence": 0.6, "probabilities": now}
+    assert first == {"said": {"sentiment": {**record, "verdict": "accept"}}}
+    assert third == {"said": {"sentiment": record}}
 
 
 def test_skipped_items_never_enter(make_lab: Callable[..., Lab]) -> None:

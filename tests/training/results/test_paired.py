@@ -67,6 +67,30 @@ def test_what_is_undefined_says_why(targets: Any, one: Any, other: Any, reason: 
     assert (found.interval, found.reason) == (None, reason)
 
 
+SPAN = [{"start": 0, "end": 3, "label": "x", "text": "Ann"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "targets", "one", "other", "reason"),
+    [
+        (
+            "entity_precision",
+            [SPAN, SPAN],
+            [SPAN, []],
+            [[], []],
+            "the second model has no entity precision",
+        ),
+        ("entity_precision", [SPAN, SPAN], [[], []], [SPAN, []], "the first model has no entity precision"),
+        ("entity_f1", [[], []], [[], []], [[], []], "both models have no entity f1"),
+        ("entity_recall", [[], []], [SPAN, []], [[], []], "both models have no entity recall"),
+        ("entity_precision", [[]], [SPAN], [[]], "the second model has no entity precision"),
+    ],
+)
+def test_a_figure_that_one_of_them_has_not_is_named(name: str, targets: Any, one: Any, other: Any, reason: str) -> None:
+    found = paired(Kind.SPAN, targets, one, other, 0, name)
+    assert (found.difference, found.reason) == (None, f"{reason} on the shared items")
+
+
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_figure_that_judges_is_compared_and_is_that_of_the_scores(kind: Kind) -> None:
     """What the pages say of two runs and what each of them says of itself agree."""

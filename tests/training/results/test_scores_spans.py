@@ -53,6 +53,12 @@ def test_nothing_said_is_undefined_and_not_zero() -> None:
     empty = score(Kind.SPAN, ["person"], test=[row([], []), row([], [])])
     assert empty["primary"]["value"] is None
     assert empty["primary"]["reason"] == "neither humans nor model marked anything"
+    for judged_by, reason in (
+        ("entity_precision", "the model marked nothing"),
+        ("entity_recall", "no held-out item has a span"),
+    ):
+        judged = score(Kind.SPAN, ["person"], test=[row([], []), row([], [])], judged_by=judged_by)
+        assert (judged["primary"]["value"], judged["primary"]["reason"]) == (None, reason)
 
 
 def test_the_yardstick_looks_up_the_training_spans() -> None:

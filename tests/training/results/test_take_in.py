@@ -22,7 +22,9 @@ from potato.store.training.runs import Run, State
 from potato.tasks import TaskRunner
 from potato.training.bundle.task import build
 from potato.training.contract.predictions import Prediction
+from potato.training.results.gates import Gates
 from potato.training.results.task import evaluate, tidy
+from potato.training.results.writeback import Comparison, Verdict, decide
 from potato.training.splits import split_of
 
 SHOWN = {"schemas": ["sentiment"], "include_unlabeled": True}
@@ -83,6 +85,12 @@ class Finished:
         with self.lab.database.write() as connection:
             predictions.set_live(connection, self.run_id, answer["live"], AT)
             runs.transition(connection, self.run_id, State.SUCCESS, model_version="v1", writeback=answer["writeback"])
+
+
+def rename(lab: Lab) -> None:
+    """Call the label positive good from now on."""
+    sentiment = {**SENTIMENT, "labels": ["good", "negative"], "label_renames": {"positive": "good"}}
+    lab.write({**lab.config, "annotation_schemes": [sentiment]})
 
 
 def gates(lab: Lab) -> dict[str, str | None]:
@@ -276,6 +284,64 @@ class TestAModelWorseThanTheLiveOne:
         assert answer["live"] == []
         assert "shares no held-out item with the live run r0" in answer["writeback"]["reason"]
 
+    def test_is_compared_by_the_labels_new_names(self, make_lab: Callable[..., Lab]) -> None:
+        """The live model said the old ones, and was right."""
+        lab = make_lab(writeback={**SHOWN, "max_drop": 0.05})
+        self.live(lab)
+        rename(lab)
+        run = Finished(lab, "r1")
+        answer = run.evaluate(run.says(changed={item["id"]: "negative" for item in run.items("test")}))
+        assert answer["live"] == []
+        assert "1.000 in the live run r0; max_drop allows 0.05" in answer["writeback"]["reason"]
+
+    def test_of_another_type_has_nothing_to_be_compared_with(self, make_lab: Callable[..., Lab]) -> None:
+        lab = make_lab(writeback={**SHOWN, "max_drop": 0.05})
+        self.live(lab)
+        stars = {"annotation_type": "likert", "name": "sentiment", "description": "?"}
+        lab.write({**lab.config, "annotation_schemes": [stars]})
+        lab.label({item: n % 5 + 1 for n, item in enumerate(lab.ids[:40])}, user="ben")
+        run = Finished(lab, "r1")
+        answer = run.evaluate(run.says(changed={item["id"]: 3 for item in run.items("predict")}))
+        assert answer["scores"]["sentiment"]["primary"]["value"] == 0
+        assert answer["live"] == []
+        assert "shares no held-out item with the live run r0" in answer["writeback"]["reason"]
+
+    def test_is_judged_by_the_reason_that_there_is(self, make_lab: Callable[..., Lab]) -> None:
+        """Nothing can drop from a live figure that is undefined; and an undefined new one passes nothing."""
+        lab = make_lab(writeback={**SHOWN, "max_drop": 0.05})
+
+        def decided(new: float | None, live: float | None, items: int) -> Verdict:
+            settings = lab.project.config.model_training
+            entry = Gates(settings, "sentiment", lab.project.schemes)
+            entry.tally.read = entry.tally.passed = 3
+            figure = {"name": "macro_f1", "better": "higher", "items": items, "reason": "it is undefined"}
+            compared = Comparison("r0", {**figure, "value": new}, {**figure, "value": live})
+            scores = {"sentiment": {"primary": {**figure, "value": 0.9}}}
+            return decide(settings, {"sentiment": entry}, scores, {"sentiment": compared})
+
+        better = decided(0.9, None, 12)
+        assert better.live == ["sentiment"]
+        assert (
+            "12 held-out items that both have, 0.900 against none of run r0, as it is undef" in better.said["sentiment"]
+        )
+        undefined = decided(None, 0.9, 12)
+        assert undefined.live == []
+        assert "'sentiment' has no macro f1 (it is undefined), and max_drop" in undefined.report["reason"]
+        assert decided(None, None, 12).live == []
+        apart = decided(None, None, 0)
+        assert (apart.live, "shares no held-out item" in apart.report["reason"]) == ([], True)
+
+
+def test_a_model_that_says_old_names_is_scored_by_the_new_ones(make_lab: Callable[..., Lab]) -> None:
+    lab = make_lab()
+    rename(lab)
+    run = Finished(lab)
+    old = {item["id"]: "positive" for item in run.items("test") if item["targets"]["sentiment"] == "good"}
+    answer = run.evaluate(run.says(changed=old))
+    assert old and answer["scores"]["sentiment"]["test"]["accuracy"] == 1.0
+    stored = lab.rows(tables.held_out_answers.select())
+    assert {(row.said, row.model, row.off) for row in stored} == {("good", "good", 0), ("negative", "negative", 0)}
+
 
 @pytest.mark.parametrize(("floor", "written"), [(0.0, True), (0.6, False)])
 def test_a_trainer_without_confidence_passes_only_a_floor_of_0(
@@ -372,7 +438,7 @@ class TestSuggestions:
 
         def shown(item: int) -> dict[str, Any]:
             with lab.database.read() as connection:
-                return predictions.suggestions(connection, item)
+                return predictions.suggestions(connection, item, lab.project.schemes)
 
         assert shown(first)["sentiment"].payload == "positive"
         assert shown(first)["sentiment"].model_version == "v1"
@@ -382,6 +448,32 @@ class TestSuggestions:
             predictions.record_trained(connection, "r9", "sentiment", [f"i{second - 1}"])
         assert shown(first) == {}
         assert shown(second) == {}
+
+    def test_of_what_was_rejected_under_an_old_name_are_not_made_again(self, make_lab: Callable[..., Lab]) -> None:
+        lab = make_lab()
+        run = Finished(lab)
+        run.finish(run.evaluate(run.says()))
+        item = next(n + 1 for n in range(40, 60) if not held_out(f"i{n}"))
+        with lab.database.write() as connection:
+            row = {"run_id": "r1", "scheme": "sentiment", "payload": "positive", "user": "rev", "at": AT}
+            connection.execute(insert(tables.verdicts).values(item=item, verdict="reject", **row))
+        rename(lab)
+
+        def shown() -> tuple[dict[str, Any], set[int]]:
+            schemes = lab.project.schemes
+            with lab.database.read() as connection:
+                every = {seq for seq, *_ in predictions.all_suggestions(connection, "sentiment", schemes)}
+                counted = predictions.shown(connection)["sentiment"]
+                assert counted in (len(every), len(every) + 1)  # the verdict was not given as one gives it
+                assert predictions.recount(connection, "sentiment", schemes) == len(every)
+                return predictions.suggestions(connection, item, schemes), every
+
+        assert shown()[0] == {} and item not in shown()[1]
+        again = Finished(lab, "r2")
+        answer = again.evaluate(again.says(changed={each["id"]: "good" for each in again.items("predict")}))
+        assert answer["writeback"]["skipped"]["rejected"] == 1
+        again.finish(answer)
+        assert shown()[0] == {} and item not in shown()[1]
 
     def test_a_share_may_be_hidden_and_is_always_the_same(self, make_lab: Callable[..., Lab]) -> None:
         lab = make_lab(writeback={**SHOWN, "hide_share": 0.5})
@@ -436,7 +528,7 @@ def test_a_scheme_that_left_writeback_is_shown_no_longer_from_the_next_start_on(
 
     def serve() -> tuple[dict[str, str], dict[str, Any]]:
         with TestClient(create_app(lab.project, tasks=TaskRunner(lab.project))), lab.database.read() as connection:
-            return predictions.live(connection), predictions.suggestions(connection, item)
+            return predictions.live(connection), predictions.suggestions(connection, item, lab.project.schemes)
 
     live, shown = serve()
     assert live == {"sentiment": "r1"}  # a restart alone changes nothing

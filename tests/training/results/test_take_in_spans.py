@@ -106,7 +106,7 @@ def test_predicted_spans_are_scored_and_become_suggestions(lab: Lab) -> None:
     with lab.database.write() as connection:
         predictions.set_live(connection, "r1", ["who"], AT)
     with lab.database.read() as connection:
-        shown = list(predictions.all_suggestions(connection, "who"))
+        shown = list(predictions.all_suggestions(connection, "who", lab.project.schemes))
     assert shown
     texts: dict[str, str] = lab.texts  # type: ignore[attr-defined]
     assert all(suggestion.payload == right(texts[item]) for _, item, _, suggestion in shown)

@@ -197,7 +197,7 @@ class Season:
             gates = connection.execute(select(p.gate, func.count()).where(p.run_id == run_id).group_by(p.gate)).all()
             given = verdicts.reviewed(connection, run_id).get("sentiment")
             live = predictions.live(connection).get("sentiment") == run_id
-            recounted = predictions.recount(connection, "sentiment") if live else 0
+            recounted = predictions.recount(connection, "sentiment", self.lab.project.schemes) if live else 0
         by_gate = dict(tuple(row) for row in gates)
         assert sum(by_gate.values()) == report["read"] == sum(run["counts"][s] for s in ("val", "test", "predict"))
         assert report["written"] + sum(report["skipped"].values()) == report["read"]
@@ -247,7 +247,7 @@ class Season:
                     select(tables.verdicts.c.item).where(tables.verdicts.c.run_id == live[0]["run_id"])
                 ).scalars()
             )
-            shown = predictions.all_suggestions(connection, "sentiment")
+            shown = predictions.all_suggestions(connection, "sentiment", self.lab.project.schemes)
             return sum(not said.hidden and seq not in answered | judged for seq, _, _, said in shown)
 
     def _export(self) -> dict[str, Any]:

@@ -33,7 +33,10 @@ def log(lab: Lab) -> list[tuple[str, str, str | None]]:
 def shown(lab: Lab) -> dict[str, str]:
     """Item → whose suggestion an annotator would see."""
     with lab.database.read() as connection:
-        return {name: said.run_id for _, name, _, said in predictions.all_suggestions(connection, "sentiment")}
+        return {
+            name: said.run_id
+            for _, name, _, said in predictions.all_suggestions(connection, "sentiment", lab.project.schemes)
+        }
 
 
 def guessing(count: int) -> list[dict[str, str]]:

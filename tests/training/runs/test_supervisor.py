@@ -269,12 +269,17 @@ def test_a_new_model_replaces_the_old_at_once_and_withdrawing_takes_its_prelabel
         assert supervisor.get(first.run_id).live == []
         shown = lab.rows(tables.predictions.select().where(tables.predictions.c.gate.is_(None)))
         item = shown[0].item
-        suggestion = supervisor.records.read(lambda connection: predictions.suggestions(connection, item))["sentiment"]
+        suggestion = supervisor.records.read(
+            lambda connection: predictions.suggestions(connection, item, lab.project.schemes)
+        )["sentiment"]
         assert (suggestion.run_id, suggestion.payload, suggestion.confidence) == (second.run_id, "negative", 0.9)
         assert suggestion.model_version == second.model_version
         assert supervisor.withdraw(second.run_id) == second.writeback["written"]  # type: ignore[index]
         assert supervisor.withdraw(second.run_id) == 0
-        assert supervisor.records.read(lambda connection: predictions.suggestions(connection, item)) == {}
+        assert (
+            supervisor.records.read(lambda connection: predictions.suggestions(connection, item, lab.project.schemes))
+            == {}
+        )
         with pytest.raises(UnknownRun):
             supervisor.withdraw("nosuch")
 

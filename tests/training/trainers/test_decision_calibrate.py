@@ -96,7 +96,7 @@ def calibrate(lab: Lab, **params: Any) -> Run:
 def shown(lab: Lab) -> dict[str, float]:
     """Item → confidence of what annotators may see."""
     with lab.database.read() as connection:
-        found = predictions.all_suggestions(connection, "sentiment")
+        found = predictions.all_suggestions(connection, "sentiment", lab.project.schemes)
         return {item: suggestion.confidence or 0 for _, item, _, suggestion in found}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,14 @@ import judged_scenes as scenes
 import training_scenes
 from lab import Lab
 from potato.app import create_app
-from potato.store.training import held_out, runs
-from potato.store.training.held_out import Which
+from potato.store import tables
+from potato.store.clock import to_text
+from potato.store.training import held_out, predictions, runs
+from potato.store.training.held_out import HeldOut, Which
+from potato.store.training.predictions import HIDDEN, Stored
 from potato.store.training.runs import Run, State
 from potato.tasks import TaskRunner
+from potato.training.results.comparison import compare
 from potato.training.runs.folder import RunFolder
 from potato.training.web.curve import gain_sentence
 from potato.training.web.judging_pages import compared_sentence
@@ -34,8 +39,8 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path / "lab", 120, annotation_schemes=[SENTIMENT])
 
 
-@pytest.fixture
-def client(lab: Lab) -> Iterator[TestClient]:
+@contextmanager
+def served(lab: Lab) -> Iterator[TestClient]:
     """An admin by key; the child process works, the supervisor's thread does not."""
     tasks = TaskRunner(lab.project)
     tasks.start()
@@ -44,6 +49,12 @@ def client(lab: Lab) -> Iterator[TestClient]:
         with TestClient(app, headers={"X-API-Key": "lab-key"}, follow_redirects=False) as client:
             yield client
     tasks.close()
+
+
+@pytest.fixture
+def client(lab: Lab) -> Iterator[TestClient]:
+    with served(lab) as client:
+        yield client
 
 
 @pytest.fixture
@@ -216,3 +227,97 @@ def test_runs_that_share_no_scheme_are_not_compared(client: TestClient, judged: 
         params={"with": training_scenes.run(9, State.SUCCESS).run_id},
     )
     assert (answer.status_code, answer.json()["code"]) == (409, "not_comparable")
+
+
+class TestAfterTheSchemeHasChanged:
+    """What models said is stored as it was; it is compared and told in the scheme as it is now."""
+
+    def compared(self, lab: Lab, one: list[tuple[Any, Any]], other: list[tuple[Any, Any]]) -> dict[str, Any]:
+        """Two runs, the other one newer, with what people and they said of the first items."""
+        made = [training_scenes.run(number, State.SUCCESS) for number in (5, 6)]
+        with lab.database.write() as connection:
+            for run, said in zip(made, (one, other), strict=True):
+                rows = [HeldOut(seq, *pair, None, None, 7.0, None) for seq, pair in enumerate(said, 1)]
+                training_scenes.add(connection, run)
+                held_out.put(connection, run.run_id, "sentiment", rows)
+        args = {"one": made[0].run_id, "other": made[1].run_id}
+        found: dict[str, Any] = compare(lab.project, lab.database, args)["sentiment"]
+        return found
+
+    def asking(self, folder: Path, **scheme: Any) -> Lab:
+        return Lab(folder / "other", 20, annotation_schemes=[{"name": "sentiment", "description": "?", **scheme}])
+
+    def test_old_names_are_right_where_the_new_ones_are(self, tmp_path: Path) -> None:
+        lab = self.asking(
+            tmp_path, annotation_type="radio", labels=["good", "bad"], label_renames={"fine": "good", "poor": "bad"}
+        )
+        old = [("fine", "fine"), ("poor", "poor"), ("fine", "poor")]
+        new = [("good", "good"), ("bad", "bad"), ("good", "good")]
+        found = self.compared(lab, old, new)
+        assert (found["items"], found["differing"], found["other"]) == (3, 1, 1.0)
+        [row] = found["differ"]
+        assert (row["target"], row["one"], row["other"]) == ("good", "bad", "good")
+        assert (row["one_off"], row["other_off"]) == (1, 0)
+
+    def test_answers_that_do_not_fit_any_more_are_left_out(self, tmp_path: Path) -> None:
+        lab = self.asking(tmp_path, annotation_type="likert")
+        found = self.compared(lab, [("good", "good"), ("good", "bad")], [(3, 3), (4, 5)])
+        assert (found["items"], found["difference"], found["differ"]) == (0, None, [])
+        assert "no item was held out from both" in compared_sentence(found)
+
+    def test_how_far_off_is_measured_from_the_answer_that_is_shown(self, tmp_path: Path) -> None:
+        """People's answer was 1 when the older run was scored, and is 5 now."""
+        lab = self.asking(tmp_path, annotation_type="likert")
+        found = self.compared(lab, [(1, 1), (3, 4), (2, 2)], [(5, 5), (3, 3), (2, 2)])
+        listed = [(row["item"], row["target"], row["one_off"], row["other_off"]) for row in found["differ"]]
+        assert listed == [(1, 5, 4, 0), (2, 3, 1, 0)]
+
+    def test_another_order_is_no_other_answer(self, tmp_path: Path) -> None:
+        lab = self.asking(tmp_path, annotation_type="multiselect", labels=["x", "y"])
+        both, turned = ["x", "y"], ["y", "x"]
+        found = self.compared(lab, [(both, turned), (["x"], ["x"])], [(both, both), (["x"], ["y"])])
+        assert (found["items"], found["differing"], [row["item"] for row in found["differ"]]) == (2, 1, [2])
+
+    @pytest.mark.parametrize(
+        "scheme",
+        [
+            {"annotation_type": "span", "labels": ["positive"]},
+            {"annotation_type": "slider"},
+            {"annotation_type": "multiselect", "labels": ["positive"]},
+            {"annotation_type": "pairwise"},
+        ],
+    )
+    def test_every_page_opens_still(self, lab: Lab, judged: Run, scheme: dict[str, Any]) -> None:
+        with lab.database.write() as connection:
+            other = scenes.judged(connection, 6, SEQS, right=0.5)
+            stored = [Stored(4, "sentiment", "mixed", 0.9, None, None)]
+            predictions.add(connection, other.run_id, stored)
+        lab.label({"i3": "mixed"}, user="ann")
+        lab.write({**lab.config, "annotation_schemes": [{"name": "sentiment", "description": "?", **scheme}]})
+        run = f"/admin/training/runs/{judged.run_id}"
+        with served(lab) as client:
+            for path in (run, f"{run}/items?scheme=sentiment"):
+                assert "negative" in _page(client, path)
+            assert "no item was held out from both" in _page(client, f"{run}/compare/figures?with={other.run_id}")
+            assert "sentiment ann mixed" in _text(_page(client, "/admin/items/4"))
+
+
+def test_an_items_page_says_live_only_of_what_annotators_are_shown(client: TestClient, lab: Lab) -> None:
+    at = to_text(training_scenes.NOW)
+    run = training_scenes.succeeded(5)
+    with lab.database.write() as connection:
+        training_scenes.add(connection, run)
+        said = {1: "positive", 2: "positive", 3: "positive", 4: "positive", 5: "gone"}
+        gates = {4: HIDDEN}
+        rows = [Stored(item, "sentiment", answer, 0.9, None, gates.get(item)) for item, answer in said.items()]
+        predictions.add(connection, run.run_id, rows)
+        predictions.set_live(connection, run.run_id, ["sentiment"], at)
+        verdict = {"run_id": run.run_id, "scheme": "sentiment", "payload": "positive", "verdict": "reject"}
+        connection.execute(tables.verdicts.insert().values(item=2, user="rev", at=at, **verdict))
+        predictions.record_trained(connection, run.run_id, "sentiment", ["i2"])
+    wanted = ["live", "a reviewer rejected", "was trained on", "hidden, to measure", "does not take this answer"]
+    for item, words in enumerate(wanted, 1):
+        text = _text(_page(client, f"/admin/items/{item}"))
+        row = text[text.index("What models said") :]
+        assert words in row
+        assert item == 1 or " live " not in row

@@ -12,6 +12,12 @@ from potato.store.items import visible
 from potato.store.tables import assignments, items
 
 _PIECE = 2000
+_SKIPPED = exists().where(
+    assignments.c.item == tables.annotations.c.item,
+    assignments.c.user == tables.annotations.c.user,
+    assignments.c.state == "skipped",
+)
+"""Whether the annotator has skipped the item after the answer."""
 
 
 class LabelRow(NamedTuple):
@@ -47,11 +53,6 @@ def count_labels(connection: Connection, schemes: Sequence[str]) -> int:
 
 def labels(connection: Connection, scheme: str) -> Iterator[LabelRow]:
     """The answers to a scheme by item; those of an annotator who skipped the item afterwards are left out."""
-    skipped = exists().where(
-        assignments.c.item == tables.annotations.c.item,
-        assignments.c.user == tables.annotations.c.user,
-        assignments.c.state == "skipped",
-    )
     query = (
         select(
             tables.annotations.c.item,
@@ -59,7 +60,7 @@ def labels(connection: Connection, scheme: str) -> Iterator[LabelRow]:
             tables.annotations.c.scheme,
             tables.annotations.c.value,
         )
-        .where(tables.annotations.c.scheme == scheme, ~skipped)
+        .where(tables.annotations.c.scheme == scheme, ~_SKIPPED)
         .order_by(tables.annotations.c.item, tables.annotations.c.user)
     )
     for row in connection.execute(query.execution_options(yield_per=_PIECE)):
@@ -67,9 +68,10 @@ def labels(connection: Connection, scheme: str) -> Iterator[LabelRow]:
 
 
 def anchored_items(connection: Connection, scheme: str) -> set[int]:
-    """The items where an annotator's answer to a scheme is a model's suggestion, taken as it stood."""
+    """The items where an annotator's answer to a scheme is a model's suggestion, taken as it stood; the answers that
+    `labels` leaves out do not count."""
     given = tables.annotations.c
-    query = select(given.item).where(given.scheme == scheme, given.origin == "accepted").distinct()
+    query = select(given.item).where(given.scheme == scheme, given.origin == "accepted", ~_SKIPPED).distinct()
     return set(connection.execute(query).scalars())
 
 

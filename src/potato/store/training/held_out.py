@@ -42,14 +42,13 @@ class Listed(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """What two runs said of an item that was held out from both. `target` is people's answer as the first had it."""
+    """What two runs said of an item that was held out from both, as it was stored. `target` is people's answer as the
+    first had it."""
 
     item: int
     target: Any
     one: Any
     other: Any
-    one_off: float
-    other_off: float
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def excerpts(conn: Connection, places: Sequence[int]) -> dict[int, tuple[str, st
 def _shared(one: str, other: str, scheme: str) -> Select[Any]:
     second = held_out_answers.alias()
     return (
-        select(_a.item, _a.target, _a.said, second.c.said, _a.off, second.c.off)
+        select(_a.item, _a.target, _a.said, second.c.said)
         .join(second, (second.c.item == _a.item) & (second.c.scheme == _a.scheme) & (second.c.run_id == other))
         .where(_a.run_id == one, _a.scheme == scheme)
         .order_by(_a.item)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, Text, cast, func, select
 
+from potato.schemes import Scheme
 from potato.store.tables import predictions, verdicts
 from potato.store.training.predictions import Stored, answer_key
 
@@ -19,14 +20,14 @@ def said_by(connection: Connection, run_id: str, scheme: str) -> Iterator[Stored
         yield Stored(row.item, row.scheme, row.payload, row.confidence, row.probabilities, row.gate)
 
 
-def verdicts_on(connection: Connection, scheme: str) -> dict[tuple[int, str], str]:
+def verdicts_on(connection: Connection, scheme: Scheme) -> dict[tuple[int, str], str]:
     """Item and answer (in the form of `answer_key`) → the newest verdict that stands on that answer, whichever run
     gave it."""
     query = select(verdicts.c.item, verdicts.c.payload, verdicts.c.verdict).where(
-        verdicts.c.scheme == scheme, verdicts.c.superseded.is_(False)
+        verdicts.c.scheme == scheme.name, verdicts.c.superseded.is_(False)
     )
     rows = connection.execute(query.order_by(verdicts.c.seq))
-    return {(row.item, answer_key(row.payload)): row.verdict for row in rows}
+    return {(row.item, answer_key(scheme, row.payload)): row.verdict for row in rows}
 
 
 def count_above(connection: Connection, run_id: str, scheme: str, label: str, threshold: float) -> int:

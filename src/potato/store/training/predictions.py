@@ -11,13 +11,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, delete, exists, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from potato.errors import PotatoError
+from potato.schemes import Scheme
 from potato.store.databases.prepared import Prepared
 from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
+
+Schemes = Mapping[str, Scheme]
+"""The project's schemes by name, as they are now."""
 
 HIDDEN = "hidden"
 """The gate of what might be shown, but is kept from annotators to measure how a suggestion sways them."""
@@ -87,24 +91,44 @@ _LIVE = (
 _LIVE_OF_ITEM = Prepared(_LIVE.where(predictions.c.item == bindparam("of_item")))
 
 
-def suggestions(connection: Connection, item: int) -> dict[str, Suggestion]:
-    """The pre-labels of an item, by scheme: the one supplier for every page.
+class Rejected:
+    """What reviewers rejected or corrected in a scheme: items, each with the answers that were suggested.
+
+    An answer is what a payload stands for in the scheme as it is now, so that a label that was renamed, or a number
+    that is rounded otherwise, is known again.
+    """
+
+    def __init__(self, scheme: Scheme | None, pairs: Iterable[tuple[int, Any]]) -> None:
+        self._scheme = scheme
+        self._keys = {(item, answer_key(scheme, payload)) for item, payload in pairs}
+        self.items = sorted({item for item, _ in self._keys})
+        self._among = frozenset(self.items)
+
+    def holds(self, item: int, payload: Any) -> bool:
+        """Whether that is what was rejected for the item."""
+        return item in self._among and (item, answer_key(self._scheme, payload)) in self._keys
+
+
+def suggestions(connection: Connection, item: int, schemes: Schemes) -> dict[str, Suggestion]:
+    """The pre-labels of an item, by scheme: the one supplier for every page. `schemes` are the project's.
 
     What a run has trained on, or a reviewer has rejected, since the pre-label was made is looked at again here.
     """
     return {
         scheme: _suggestion(*said)
         for _, _, _, scheme, *said in _LIVE_OF_ITEM.all(connection, of_item=item)
-        if (item, answer_key(said[2])) not in rejected(connection, scheme, [item])
+        if not rejected(connection, scheme, schemes, [item]).holds(item, said[2])
     }
 
 
-def all_suggestions(connection: Connection, scheme: str) -> Iterator[tuple[int, str, str, Suggestion]]:
+def all_suggestions(
+    connection: Connection, scheme: str, schemes: Schemes
+) -> Iterator[tuple[int, str, str, Suggestion]]:
     """Place, id and group of every item that has a pre-label of this scheme, with it; by place, streamed."""
     query = _LIVE.where(predictions.c.scheme == scheme).order_by(predictions.c.item)
-    refused = rejected(connection, scheme)
+    refused = rejected(connection, scheme, schemes)
     for row in connection.execute(query, execution_options={"yield_per": 2000}):
-        if (row.item, answer_key(row.payload)) not in refused:
+        if not refused.holds(row.item, row.payload):
             yield row.item, row.id, row.grp, _suggestion(*row[4:])
 
 
@@ -120,13 +144,18 @@ def live(connection: Connection) -> dict[str, str]:
 
 
 def set_live(
-    connection: Connection, run_id: str, schemes: Iterable[str], at: str, passed: Mapping[str, int] | None = None
+    connection: Connection,
+    run_id: str,
+    names: Iterable[str],
+    at: str,
+    passed: Mapping[str, int] | None = None,
+    schemes: Schemes | None = None,
 ) -> None:
     """Show this run's pre-labels for these schemes, in place of whichever run's were shown. `passed` tells how many
-    have passed every gate, where the caller knows."""
-    for scheme in schemes:
+    have passed every gate, where the caller knows; `schemes` are the project's, by which rejected answers are known."""
+    for scheme in names:
         count = _passed(connection, run_id, scheme) if passed is None else passed[scheme]
-        shown = count - _refused_since(connection, run_id, scheme)
+        shown = count - _refused_since(connection, run_id, scheme, schemes or {})
         connection.execute(delete(live_runs).where(live_runs.c.scheme == scheme))
         connection.execute(insert(live_runs).values(scheme=scheme, run_id=run_id, since=at, shown=shown))
 
@@ -137,16 +166,18 @@ def _passed(connection: Connection, run_id: str, scheme: str) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def _refused_since(connection: Connection, run_id: str, scheme: str) -> int:
+def _refused_since(connection: Connection, run_id: str, scheme: str, schemes: Schemes) -> int:
     """How many of a run's pre-labels say what a reviewer has refused since they were judged."""
     p = predictions.c
-    refused = rejected(connection, scheme)
-    numbers = sorted({item for item, _ in refused})
     mine = select(p.item, p.payload).where(p.run_id == run_id, p.scheme == scheme, p.gate.is_(None))
+    return _count_refused(connection, mine, rejected(connection, scheme, schemes))
+
+
+def _count_refused(connection: Connection, query: Select[Any], refused: Rejected) -> int:
     found = 0
-    for start in range(0, len(numbers), 500):
-        rows = connection.execute(mine.where(p.item.in_(numbers[start : start + 500])))
-        found += sum((row.item, answer_key(row.payload)) in refused for row in rows)
+    for start in range(0, len(refused.items), 500):
+        piece = query.where(predictions.c.item.in_(refused.items[start : start + 500]))
+        found += sum(refused.holds(row.item, row.payload) for row in connection.execute(piece))
     return found
 
 
@@ -155,16 +186,11 @@ def shown(connection: Connection) -> dict[str, int]:
     return {row.scheme: row.shown for row in connection.execute(select(live_runs.c.scheme, live_runs.c.shown))}
 
 
-def recount(connection: Connection, scheme: str) -> int:
+def recount(connection: Connection, scheme: str, schemes: Schemes) -> int:
     """Count the pre-labels of a scheme that may be shown. Looks at each, so it is not for a request."""
     mine = (predictions.c.scheme == scheme) & predictions.c.gate.is_(None)
     count = int(connection.execute(_LIVE.where(mine).with_only_columns(func.count())).scalar_one())
-    refused = rejected(connection, scheme)
-    numbers = sorted({item for item, _ in refused})
-    for start in range(0, len(numbers), 500):
-        rows = connection.execute(_LIVE.where(mine, predictions.c.item.in_(numbers[start : start + 500])))
-        count -= sum((row.item, answer_key(row.payload)) in refused for row in rows)
-    return count
+    return count - _count_refused(connection, _LIVE.where(mine), rejected(connection, scheme, schemes))
 
 
 def add_to_shown(connection: Connection, scheme: str, run_id: str, more: int) -> None:
@@ -251,19 +277,20 @@ def targets(connection: Connection, scheme: str, ids: Sequence[str]) -> dict[str
     return {row.id: Target(row.seq, row.grp, bool(row.trained)) for row in connection.execute(query)}
 
 
-def rejected(connection: Connection, scheme: str, numbers: Sequence[int] | None = None) -> set[tuple[int, str]]:
-    """What reviewers rejected or corrected for these items, all by default: the item and the answer that was
-    suggested, in the form of `answer_key`."""
+def rejected(connection: Connection, scheme: str, schemes: Schemes, numbers: Sequence[int] | None = None) -> Rejected:
+    """What reviewers rejected or corrected for these items, all by default."""
     against = verdicts.c.verdict.in_(["reject", "correct"]) & verdicts.c.superseded.is_(False)
     query = select(verdicts.c.item, verdicts.c.payload).where(verdicts.c.scheme == scheme, against)
     if numbers is not None:
         query = query.where(verdicts.c.item.in_(numbers))
-    return {(row.item, answer_key(row.payload)) for row in connection.execute(query)}
+    return Rejected(schemes.get(scheme), ((row.item, row.payload) for row in connection.execute(query)))
 
 
-def answer_key(payload: Any) -> str:
-    """A payload as text, equal for equal answers."""
-    return json.dumps(payload, ensure_ascii=True, sort_keys=True)
+def answer_key(scheme: Scheme | None, payload: Any) -> str:
+    """A payload as text, equal for payloads that stand for one answer in the scheme as it is now. One that stands for
+    none any more, or is of a scheme that the project has no more, is equal to itself alone."""
+    answer = scheme.suggested(payload) if scheme is not None else None
+    return json.dumps(payload if answer is None else answer, ensure_ascii=True, sort_keys=True)
 
 
 def record_trained(connection: Connection, run_id: str, scheme: str, groups: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from potato.store.rules import Rules
 from potato.store.tables import annotations as answers_
 from potato.store.tables import items, live_runs, predictions, runs, trained_groups, verdicts
 from potato.store.training import predictions as said_
-from potato.store.training.predictions import Suggestion
+from potato.store.training.predictions import Schemes, Suggestion
 
 SOURCE = "review"
 """The `source` of answers that were given by a verdict."""
@@ -186,17 +186,19 @@ def standing(conn: Connection, run_id: str, scheme: str, item: int) -> Kept | No
     return None if row is None else Kept(row.verdict, row.given, row.at, repeated=True)
 
 
-def queue(conn: Connection, run_id: str, scheme: str, limit: int, after: int | None = None) -> list[Waiting]:
+def queue(
+    conn: Connection, run_id: str, scheme: str, schemes: Schemes, limit: int, after: int | None = None
+) -> list[Waiting]:
     """Pre-labels of a live run that wait for a verdict, the least confident first, one without confidence before all;
     past the item `after`, where it is given. Items that somebody has answered meanwhile wait for none."""
     query = _unreviewed(run_id, scheme).order_by(_p.confidence.nulls_first(), _p.item)
     if after is not None:
         query = query.where(_past(conn, run_id, scheme, after))
-    refused = said_.rejected(conn, scheme)
+    refused = said_.rejected(conn, scheme, schemes)
     found: list[Waiting] = []
     with conn.execute(query, execution_options={"yield_per": 200}) as rows:  # left before its end
         for row in rows:
-            if (row.item, said_.answer_key(row.payload)) not in refused:
+            if not refused.holds(row.item, row.payload):
                 found.append(Waiting(row.item, _suggestion(run_id, row)))
             if len(found) == limit:
                 break

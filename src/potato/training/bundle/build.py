@@ -61,11 +61,11 @@ def _build(database: Database, project: Project, info: TrainerInfo, schemas: Seq
         labels_upto = corpus.newest_change(connection)
         gathered = [gather(connection, project, project.schemes[name]) for name in schemas]
         images = Images(project, folder) if reads_images(info, project) else None
-        live = Beside(connection, schemas[0]) if info.calibrates_live else None
+        live = Beside(connection, project.schemes[schemas[0]]) if info.calibrates_live else None
         built = _write_items(connection, project, gathered, folder, images, live)
     built.labels_upto = labels_upto
     if live is not None:
-        require_judged(info, live.scheme, live.judged)
+        require_judged(info, live.scheme.name, live.judged)
     for entry in gathered if live is None else ():
         require_enough(info, entry.scheme, built.answers[entry.scheme.name]["train"])
     built.warnings = warnings_of(project, gathered, built.answers, built.counts, built.anchored)

@@ -55,32 +55,49 @@ class OneAtATime(PotatoError):
 
 
 class Beside:
-    """What the live model said, item by item; asked in the order of the items."""
+    """What the live model said, item by item; asked in the order of the items.
 
-    def __init__(self, connection: Connection, scheme: str) -> None:
+    It is told in the scheme as it is now: labels by their new names, and nothing of those that are gone.
+    """
+
+    def __init__(self, connection: Connection, scheme: Scheme) -> None:
         self.scheme = scheme
-        self.run_id = live_run(connection, scheme)
+        self.run_id = live_run(connection, scheme.name)
         self.judged = 0
-        self._said = said_by(connection, self.run_id, scheme)
+        self._said = said_by(connection, self.run_id, scheme.name)
         self._verdicts = verdicts_on(connection, scheme)
         self._next: Stored | None = next(self._said, None)
 
     def of(self, item: int) -> dict[str, Any] | None:
-        """The bundle's record of what it said; None where it said nothing, or was not sure of anything."""
+        """The bundle's record of what it said; None where it said nothing, was not sure of
+        anything, or said what the scheme does not take any more."""
         while self._next is not None and self._next.item < item:
             self._next = next(self._said, None)
         said = self._next
         if said is None or said.item != item or said.confidence is None:
             return None
-        record = {"payload": said.payload, "confidence": said.confidence, "probabilities": said.probabilities}
-        verdict = self._verdicts.get((item, answer_key(said.payload)))
-        return {"said": {self.scheme: {**record, **({"verdict": verdict} if verdict else {})}}}
+        payload = self.scheme.as_now(said.payload)
+        if payload is None:
+            return None
+        record = {"payload": payload, "confidence": said.confidence, "probabilities": self._shares(said)}
+        verdict = self._verdicts.get((item, answer_key(self.scheme, said.payload)))
+        return {"said": {self.scheme.name: {**record, **({"verdict": verdict} if verdict else {})}}}
 
     def note(self, split: str, labelled: bool, record: dict[str, Any] | None) -> None:
         """An item goes into the bundle; count it where it tells whether the model was right."""
         if record is not None:
             in_val = split == "val" and labelled
-            self.judged += in_val or (split == "train" and "verdict" in record["said"][self.scheme])
+            self.judged += in_val or (split == "train" and "verdict" in record["said"][self.scheme.name])
+
+    def _shares(self, said: Stored) -> dict[str, float] | None:
+        """The probabilities by the labels' new names; a label that is gone keeps its name, and so its share."""
+        if said.probabilities is None:
+            return None
+        shares: dict[str, float] = {}
+        for label, share in said.probabilities.items():
+            name = self.scheme.renamed(label)
+            shares[name] = shares.get(name, 0.0) + share  # two labels may have become one
+        return shares
 
 
 def live_run(connection: Connection, scheme: str) -> str:
@@ -103,16 +120,18 @@ def look(connection: Connection, project: Project, info: TrainerInfo, schemas: S
         raise OneAtATime(info.name)
     scheme = project.schemes[schemas[0]]
     run_id = live_run(connection, scheme.name)
-    judgements = len(verdicts_on(connection, scheme.name))
+    judgements = len(verdicts_on(connection, scheme))
     if judgements < info.min_train_items:
         held = sum(1 for _ in _held_out(connection, project, scheme, run_id))
         require_judged(info, scheme.name, judgements + held)
 
 
 def _held_out(connection: Connection, project: Project, scheme: Scheme, run_id: str) -> Iterator[int]:
-    """The labelled items of val of which the run said something."""
+    """The labelled items of val of which the run said something that the scheme takes still."""
     settings = project.config.model_training
     targets = gather(connection, project, scheme).targets
     groups = corpus.groups(connection, list(targets))
     held = {item for item in targets if split_of(groups[item], settings.split_seed, settings.splits) == "val"}
-    yield from (said.item for said in said_by(connection, run_id, scheme.name) if said.item in held)
+    for said in said_by(connection, run_id, scheme.name):
+        if said.item in held and scheme.as_now(said.payload) is not None:
+            yield said.item

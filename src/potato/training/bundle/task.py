@@ -40,16 +40,17 @@ def build(project: Project, database: Database, args: dict[str, Any]) -> dict[st
         for piece in in_pieces(sorted(groups)):
             with database.write() as connection:
                 predictions.record_trained(connection, args["run_id"], scheme, piece)
-    _recount(database, trained)
+    _recount(database, project, trained)
     upto = {} if info.calibrates_live else {"labels_upto": built.labels_upto}
     return {"digest": built.digest, "counts": built.counts, "warnings": built.warnings, **upto}
 
 
-def _recount(database: Database, trained: Iterable[str]) -> None:
+def _recount(database: Database, project: Project, trained: Iterable[str]) -> None:
     """The items that are trained on from now on lose the pre-labels of the run that is live."""
     with database.read() as connection:
         live, counted = predictions.live(connection), predictions.shown(connection)
-        more = {name: predictions.recount(connection, name) - counted[name] for name in trained if name in live}
+        mine = [name for name in trained if name in live]
+        more = {name: predictions.recount(connection, name, project.schemes) - counted[name] for name in mine}
     for scheme, count in more.items():
         with database.write() as connection:
             predictions.add_to_shown(connection, scheme, live[scheme], count)

@@ -45,13 +45,13 @@ def cell_of(kind: Kind, answer: Answer) -> str | None:
 
 
 def _row(scheme: Scheme, item: BundleItem, said: Said, seq: int) -> HeldOut:
-    target, kind = item.targets[scheme.name], scheme.kind
+    target, payload, kind = item.targets[scheme.name], scheme.as_now(said.payload), scheme.kind
     return HeldOut(
         item=seq,
         target=target,
-        said=said.payload,
+        said=payload,
         human=cell_of(kind, target),
-        model=cell_of(kind, said.payload),
-        off=distance(kind, target, said.payload),
+        model=cell_of(kind, payload),
+        off=distance(kind, target, payload),
         confidence=said.confidence,
     )

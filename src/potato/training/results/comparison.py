@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from potato.errors import PotatoError
 from potato.project import Project
+from potato.schemes import Answer, Scheme
 from potato.store import Connection, Database
 from potato.store.training import held_out
 from potato.store.training import runs as rows
-from potato.store.training.held_out import Pair
 from potato.store.training.runs import Run
+from potato.training.results.answers import distance
 from potato.training.results.paired import Paired, paired
 
 DIFFERING_SHOWN = 50
 """Items of unlike answers that a comparison lists."""
+
+
+class _Row(NamedTuple):
+    """People's answer of an item and what two runs said, each with how far it is off that answer."""
+
+    item: int
+    target: Answer
+    one: Answer
+    other: Answer
+    one_off: float
+    other_off: float
 
 
 class NotComparable(PotatoError):
@@ -41,10 +53,10 @@ def compare(project: Project, database: Database, args: dict[str, Any]) -> dict[
 
 def compare_scheme(connection: Connection, project: Project, scheme: str, one: str, other: str) -> Paired:
     """Both runs' first figure of a scheme on the items they share."""
-    return _paired(project, scheme, list(held_out.shared(connection, one, other, scheme)))
+    return _paired(project, scheme, list(_rows(connection, project.schemes[scheme], one, other)))
 
 
-def _paired(project: Project, scheme: str, pairs: Sequence[Pair]) -> Paired:
+def _paired(project: Project, scheme: str, pairs: Sequence[_Row]) -> Paired:
     return paired(
         project.schemes[scheme].kind,
         [pair.target for pair in pairs],
@@ -61,7 +73,8 @@ def _common(project: Project, one: Run, other: Run) -> list[str]:
 
 def _scheme(connection: Connection, project: Project, scheme: str, one: Run, other: Run) -> dict[str, Any]:
     newer, older = sorted((one, other), key=lambda run: run.created_at, reverse=True)
-    pairs = list(held_out.shared(connection, newer.run_id, older.run_id, scheme))  # people's answers as of the newer
+    # people's answers as of the newer
+    pairs = list(_rows(connection, project.schemes[scheme], newer.run_id, older.run_id))
     if newer is not one:
         pairs = [_turned(pair) for pair in pairs]
     differing = sorted((pair for pair in pairs if pair.one != pair.other), key=_most_telling)[:DIFFERING_SHOWN]
@@ -70,9 +83,18 @@ def _scheme(connection: Connection, project: Project, scheme: str, one: Run, oth
     return {**_paired(project, scheme, pairs).as_json(), "differ": listed}
 
 
-def _turned(pair: Pair) -> Pair:
+def _rows(connection: Connection, scheme: Scheme, one: str, other: str) -> Iterator[_Row]:
+    """The shared items in the scheme as it is now; those with an answer that it does not take any more are left out."""
+    for pair in held_out.shared(connection, one, other, scheme.name):
+        target, first, second = (scheme.as_now(said) for said in (pair.target, pair.one, pair.other))
+        if target is not None and first is not None and second is not None:
+            off = (distance(scheme.kind, target, said) for said in (first, second))
+            yield _Row(pair.item, target, first, second, *off)
+
+
+def _turned(pair: _Row) -> _Row:
     return pair._replace(one=pair.other, other=pair.one, one_off=pair.other_off, other_off=pair.one_off)
 
 
-def _most_telling(pair: Pair) -> tuple[float, int]:
+def _most_telling(pair: _Row) -> tuple[float, int]:
     return -abs(pair.one_off - pair.other_off), pair.item

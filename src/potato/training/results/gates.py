@@ -11,7 +11,7 @@ from typing import Any
 from potato.project.training import ModelTraining
 from potato.store import Connection
 from potato.store.training import predictions
-from potato.store.training.predictions import Stored, Target
+from potato.store.training.predictions import Rejected, Schemes, Stored, Target
 from potato.training.contract.predictions import Prediction
 from potato.training.splits import is_hidden, split_of
 
@@ -44,8 +44,9 @@ class Gates:
     The last gate, the run's held-out score, is for the scheme as a whole: see `Writeback`.
     """
 
-    def __init__(self, settings: ModelTraining, scheme: str) -> None:
+    def __init__(self, settings: ModelTraining, scheme: str, schemes: Schemes) -> None:
         self._settings = settings
+        self._schemes = schemes
         self._scheme = scheme
         self._listed = scheme in settings.writeback.schemas
         self.tally = Tally()
@@ -53,10 +54,10 @@ class Gates:
     def judge(self, connection: Connection, found: Sequence[tuple[Prediction, Target]]) -> Sequence[Stored]:
         """These predictions as they are stored, each with its gate."""
         numbers = [target.seq for _, target in found]
-        rejected = predictions.rejected(connection, self._scheme, numbers) if self._listed else set()
+        rejected = predictions.rejected(connection, self._scheme, self._schemes, numbers if self._listed else [])
         return [self._stored(prediction, target, rejected) for prediction, target in found]
 
-    def _stored(self, prediction: Prediction, target: Target, rejected: set[tuple[int, str]]) -> Stored:
+    def _stored(self, prediction: Prediction, target: Target, rejected: Rejected) -> Stored:
         gate = self._gate(prediction, target, rejected)
         self.tally.read += 1
         if gate is None:
@@ -74,7 +75,7 @@ class Gates:
             gate=gate.value if gate else None,
         )
 
-    def _gate(self, prediction: Prediction, target: Target, rejected: set[tuple[int, str]]) -> Gate | None:
+    def _gate(self, prediction: Prediction, target: Target, rejected: Rejected) -> Gate | None:
         settings = self._settings
         if target.trained:
             return Gate.TRAIN_SPLIT
@@ -82,7 +83,7 @@ class Gates:
             return Gate.HELD_OUT
         if not self._listed:
             return Gate.NOT_LISTED
-        if (target.seq, predictions.answer_key(prediction.payload)) in rejected:
+        if rejected.holds(target.seq, prediction.payload):
             return Gate.REJECTED
         if (prediction.confidence or 0.0) < settings.writeback.min_confidence:
             return Gate.LOW_CONFIDENCE

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from potato.errors import PotatoError
 from potato.project import Project
-from potato.schemes import Answer
+from potato.schemes import Answer, Scheme
 from potato.training.contract.bundle import Bundle, BundleError, BundleItem
 from potato.training.contract.predictions import Prediction
 from potato.training.results.scores import Scored, score
@@ -65,16 +65,18 @@ def compare(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The first figures of two models on the `test` items of which both said something: the new one's, the old one's.
 
-    Each as in a run's `primary`; an empty set of shared items leaves both without a value.
+    Each as in a run's `primary`; an empty set of shared items leaves both without a value. What one of them said, and
+    the scheme does not take any more, is as if it had not been said.
     """
-    shared = new.keys() & old.keys()
+    scheme = project.schemes[name]
+    shared = {item for item in new.keys() & old.keys() if scheme.as_now(old[item].payload) is not None}
     return _primary(project, bundle, name, new, shared), _primary(project, bundle, name, old, shared)
 
 
 def _primary(project: Project, bundle: Bundle, name: str, said: Mapping[str, Said], shared: Set[str]) -> dict[str, Any]:
     scheme = project.schemes[name]
     items = [item for item in bundle.items("test") if name in item.targets and item.id in shared]
-    rows = [_row(item, name, said[item.id]) for item in items]
+    rows = [_row(item, scheme, said[item.id]) for item in items]
     judged_by = project.config.model_training.metrics.get(name)
     primary: dict[str, Any] = score(scheme.kind, scheme.label_names(), test=rows, judged_by=judged_by)["primary"]
     return {**primary, "items": len(rows)}
@@ -86,8 +88,8 @@ def _score(project: Project, bundle: Bundle, name: str, said: Mapping[str, Predi
     scored = score(
         scheme.kind,
         scheme.label_names(),
-        test=_rows(bundle, "test", name, said),
-        val=_rows(bundle, "val", name, said),
+        test=_rows(bundle, "test", scheme, said),
+        val=_rows(bundle, "val", scheme, said),
         train_targets=trained,
         seed=project.config.model_training.split_seed,
         judged_by=project.config.model_training.metrics.get(name),
@@ -95,22 +97,23 @@ def _score(project: Project, bundle: Bundle, name: str, said: Mapping[str, Predi
     return {**scored, "trained_on": len(trained)}
 
 
-def _rows(bundle: Bundle, split: str, name: str, said: Mapping[str, Prediction]) -> Iterator[Scored]:
+def _rows(bundle: Bundle, split: str, scheme: Scheme, said: Mapping[str, Prediction]) -> Iterator[Scored]:
     for item in bundle.items(split):
-        if name not in item.targets:
+        if scheme.name not in item.targets:
             continue
         if item.id not in said:
-            raise PredictionsRefused(f"they lack the {split} item {item.id!r:.100} for '{name}'")
-        yield _row(item, name, said[item.id])
+            raise PredictionsRefused(f"they lack the {split} item {item.id!r:.100} for '{scheme.name}'")
+        yield _row(item, scheme, said[item.id])
 
 
-def _row(item: BundleItem, name: str, said: Said) -> Scored:
+def _row(item: BundleItem, scheme: Scheme, said: Said) -> Scored:
+    """What is scored; the scheme takes what was said."""
     return Scored(
-        target=item.targets[name],
-        payload=said.payload,
+        target=item.targets[scheme.name],
+        payload=scheme.as_now(said.payload),
         confidence=said.confidence,
         probabilities=said.probabilities,
-        votes=[(answer, count) for answer, count in item.votes.get(name, [])],
+        votes=[(answer, count) for answer, count in item.votes.get(scheme.name, [])],
         text=item.text,
     )
 

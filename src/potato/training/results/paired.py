@@ -92,7 +92,7 @@ def paired(
         other=values[1],
         difference=None if values[0] is None or values[1] is None else values[0] - values[1],
         interval=spread,
-        reason=None if spread is not None else _why_not(len(targets), differing),
+        reason=_undefined(primary.name, *values) or (None if spread else _why_not(len(targets), differing)),
     )
 
 
@@ -103,6 +103,16 @@ def _kinds(
     counted = Counter(json.dumps(row) for row in zip(targets, one, other, strict=True))
     rows = [json.loads(row) for row in counted]
     return [(row[0], row[1], row[2]) for row in rows], np.asarray(list(counted.values()))
+
+
+def _undefined(name: str, one: float | None, other: float | None) -> str | None:
+    """Why there is no difference; None where both figures are defined."""
+    figure_ = name.replace("_", " ")
+    if one is None and other is None:
+        return f"both models have no {figure_} on the shared items"
+    if one is None or other is None:
+        return f"the {'first' if one is None else 'second'} model has no {figure_} on the shared items"
+    return None
 
 
 def _why_not(items: int, differing: int) -> str:

@@ -105,9 +105,9 @@ def _reasons(values: dict[str, float | None], spread: dict[str, list[float] | No
     reasons = {}
     if values["entity_f1"] is None:
         reasons["entity_f1"] = "neither humans nor model marked anything"
-    elif values["entity_precision"] is None:
+    if values["entity_precision"] is None:
         reasons["entity_precision"] = "the model marked nothing"
-    elif values["entity_recall"] is None:
+    if values["entity_recall"] is None:
         reasons["entity_recall"] = "no held-out item has a span"
     if spread.get("entity_f1") is None:
         reasons["interval"] = no_interval(n)

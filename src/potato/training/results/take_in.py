@@ -45,7 +45,8 @@ class TakeIn:
         self._project = project
         self._run_id = run_id
         settings = project.config.model_training
-        self._taken = Taken({name: Gates(settings, name) for name in schemas}, {name: {} for name in schemas})
+        gates = {name: Gates(settings, name, project.schemes) for name in schemas}
+        self._taken = Taken(gates, {name: {} for name in schemas})
 
     def take(self, path: Path, result: dict[str, Any], held_out: set[str]) -> Taken:
         """Store the file's predictions and keep those for the items `held_out`. Raises `PredictionsRefused`, and then

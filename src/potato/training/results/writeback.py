@@ -97,16 +97,11 @@ def _compare(
         new, live = comparison.new, comparison.live
         shared = {"figure": new["name"], "items": new["items"], "new": new["value"], "live": live["value"]}
         entry["compared"] = {"live_run": comparison.live_run, **shared}
-    verdict.said[name] = _said(name, entry, scores["primary"])
+    verdict.said[name] = _said(name, entry, scores["primary"], comparison)
 
 
-def _said(name: str, entry: Mapping[str, Any], primary: Mapping[str, Any]) -> str:
-    beside, compared = "", entry["compared"]
-    if compared and compared["new"] is not None and compared["live"] is not None:
-        beside = (
-            f"; on the {compared['items']} held-out items that both have, {compared['new']:.3f} against "
-            f"{compared['live']:.3f} of run {compared['live_run']}"
-        )
+def _said(name: str, entry: Mapping[str, Any], primary: Mapping[str, Any], comparison: Comparison | None) -> str:
+    beside, compared = _beside(comparison) if comparison else "", entry["compared"]
     figure = primary["name"].replace("_", " ")
     score = f"its {figure} is {primary['value']:.3f}" if primary["value"] is not None else "it has no held-out score"
     if entry["takes_over"]:
@@ -114,6 +109,17 @@ def _said(name: str, entry: Mapping[str, Any], primary: Mapping[str, Any]) -> st
     why = entry["reason"] or "none of its predictions passed the gates"
     stay = f"; those of run {compared['live_run']} stay" if compared else ""
     return f"'{name}': this model's suggestions are not shown: {why}{stay}"
+
+
+def _beside(comparison: Comparison) -> str:
+    """How the model stands to the live one on the items that both have; nothing where it has no figure there."""
+    new, live = comparison.new, comparison.live
+    if new["value"] is None:
+        return ""
+    beside = f"; on the {new['items']} held-out items that both have, {new['value']:.3f} against "
+    if live["value"] is None:
+        return f"{beside}none of run {comparison.live_run}, as {live['reason']}"
+    return f"{beside}{live['value']:.3f} of run {comparison.live_run}"
 
 
 def _add(report: dict[str, Any], name: str, read: int, written: int, skips: dict[str, int]) -> None:
@@ -138,13 +144,21 @@ def _low_score(settings: ModelTraining, name: str, scores: Mapping[str, Any]) ->
 
 
 def _dropped(settings: ModelTraining, name: str, comparison: Comparison | None) -> str | None:
-    """Why the model is too much worse than the live one; None where it is not, or where none is live."""
+    """Why the model is too much worse than the live one; None where it is not, where none is live, or where the live
+    one's figure is undefined."""
     allowed = settings.writeback.max_drop
     if allowed is None or comparison is None:
         return None
-    new, live = comparison.new["value"], comparison.live["value"]
-    if new is None or live is None:
+    if not comparison.new["items"]:
         return f"'{name}' shares no held-out item with the live run {comparison.live_run}, and max_drop asks for some"
+    new, live = comparison.new["value"], comparison.live["value"]
+    if new is None:
+        return (
+            f"on the {comparison.new['items']} held-out items that both have, '{name}' has no "
+            f"{comparison.new['name'].replace('_', ' ')} ({comparison.new['reason']}), and max_drop asks for one"
+        )
+    if live is None:
+        return None  # there is nothing that it could have dropped from
     drop = live - new if comparison.new["better"] == "higher" else new - live
     if drop <= allowed + 1e-12:
         return None

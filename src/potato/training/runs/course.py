@@ -169,7 +169,7 @@ class Course:
                 raise RunCancelled  # at the last instant; nothing of it is shown
             passed = {name: entry["written"] for name, entry in judged["writeback"]["by_scheme"].items()}
             before = predictions.live(connection)
-            predictions.set_live(connection, self._run.run_id, judged["live"], now, passed)
+            predictions.set_live(connection, self._run.run_id, judged["live"], now, passed, self._project.schemes)
             for name, sentence in judged["said"].items() if self._run.curve_of is None else ():
                 kind = "took_over" if name in judged["live"] else "not_taken_over"
                 retraining.log(connection, Decision(now, kind, sentence, self._run.run_id))

@@ -52,7 +52,8 @@ def show(connection: Connection, project: Project, run_id: str, by: str, now: st
     report = dict(run.writeback or {})
     for name in names:
         report = _overridden(report, name, by, now)
-    predictions.set_live(connection, run_id, names, now, {name: _passed(run, name) for name in names})
+    passed = {name: _passed(run, name) for name in names}
+    predictions.set_live(connection, run_id, names, now, passed, project.schemes)
     rows.amend(connection, run_id, writeback=report)
     for name in names:
         why = (run.writeback or {})["by_scheme"][name].get("reason")

@@ -69,7 +69,7 @@ def in_words(row: dict[str, Any], project: Project, scheme: str) -> dict[str, An
     """The row with its answers as people say them, under `target_text`, `said_text` and so on."""
     known = project.schemes.get(scheme)
     names = [name for name in ("target", "said", "one", "other") if name in row]
-    return {**row, **{f"{name}_text": known.said(row[name]) if known else str(row[name]) for name in names}}
+    return {**row, **{f"{name}_text": known.told(row[name]) if known else str(row[name]) for name in names}}
 
 
 @router.get("/runs/{run_id}/items", name="training_items")

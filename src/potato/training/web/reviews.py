@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from potato.errors import PotatoError
+from potato.project import Project
 from potato.schemes import InvalidAnswer
 from potato.store import Connection, items
 from potato.store.training import predictions, verdicts
@@ -42,7 +43,7 @@ async def get_review_queue(
 ) -> Response:
     """The pre-labels of a scheme that wait for a verdict, the least confident first."""
     _require_scheme(site, scheme)
-    return Json(await site.read(lambda connection: _queue(connection, scheme, limit)))
+    return Json(await site.read(lambda connection: _queue(connection, site.project, scheme, limit)))
 
 
 @router.post("/reviews", response_model=review_bodies.KeptVerdict, responses=errors(403, 404, 409, 413))
@@ -123,12 +124,13 @@ def _check(site: Site, scheme: str, answer: Any, text: str) -> None:
         raise InvalidCorrection(error.message) from error
 
 
-def _queue(connection: Connection, scheme: str, limit: int) -> dict[str, Any]:
+def _queue(connection: Connection, project: Project, scheme: str, limit: int) -> dict[str, Any]:
     run_id = predictions.live(connection).get(scheme)
     if run_id is None:
         return {"scheme": scheme, "run_id": None, "model_version": None, "waiting": [], "count": 0}
     run = stored.get_or_raise(connection, run_id)
-    waiting = [_waiting(connection, entry) for entry in verdicts.queue(connection, run_id, scheme, limit)]
+    found = verdicts.queue(connection, run_id, scheme, project.schemes, limit)
+    waiting = [_waiting(connection, entry) for entry in found]
     count = verdicts.count_waiting(connection, run_id, scheme)
     return {
         "scheme": scheme,
