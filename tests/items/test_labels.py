@@ -265,6 +265,26 @@ def test_an_answer_to_an_item_that_is_held_leaves_it_held_until_it_is_done(tmp_p
         assert standing(project)[0] == "done"
 
 
+def test_who_answers_where_another_skips_is_not_extra(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        for minute, name in enumerate(("ann", "bob")):
+            project.save(project.user(name), 1, {"sentiment": "positive"}, later(minute))
+        cem = line("1", "cem", TEN, sentiment="positive")
+        take_in(project, cem, skipped(line("1", "ann", AFTER)))
+        assert [(each["annotator"], each.get("extra", False)) for each in exported(project)] == [
+            ("ann", False),
+            ("bob", False),
+            ("cem", True),
+        ]
+        take_in(
+            project,
+            skipped(line("1", "bob", AFTER)),
+            skipped(line("1", "cem", AFTER)),
+            line("1", "dan", TEN, sentiment="positive"),
+        )
+        assert not any("extra" in each for each in exported(project))
+
+
 def test_an_item_with_more_answers_than_a_piece_has_its_first_one_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -339,10 +339,12 @@ def _write(conn: Connection, rows: Sequence[Staged], decisions: _Decisions, at: 
     entries += [_entry(row, (row.item, decisions.users[row.annotator]), at) for row in answers]
     record(conn, entries)
     standings = _standings(rows, decisions, entries, at, rules)
-    if standings:
-        late = {(row.item, decisions.users[row.annotator]) for row in rows if row.scheme == EXTRA}
-        in_order = sorted(standings, key=lambda key: (key in late, standings[key].at))
-        settle(conn, {key: standings[key] for key in in_order}, rules)
+    late = {(row.item, decisions.users[row.annotator]) for row in rows if row.scheme == EXTRA}
+    in_order = sorted(standings, key=lambda key: (key in late, standings[key].at))
+    for done in (False, True):  # first those that make room, so that none is extra beside them
+        changes = {key: standings[key] for key in in_order if (standings[key].state is State.DONE) is done}
+        if changes:
+            settle(conn, changes, rules)
     for row in taken:
         if row.scheme == FLAG:
             flag(conn, decisions.users[row.annotator], row.item, row.value)
