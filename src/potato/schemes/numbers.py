@@ -48,7 +48,7 @@ class Scale:
         return " ".join([kind, *parts])
 
     def _base(self) -> float:
-        return 0.0 if self.minimum is None else self.minimum
+        return 0.0 if self.minimum is None else float(self.minimum)  # a default is an int
 
     def _outside(self, number: float) -> bool:
         return (self.minimum is not None and number < self.minimum) or (
