@@ -54,6 +54,12 @@ def test_what_a_model_says_becomes_the_nearest_number_that_is_taken(said: float,
     assert _scheme("slider", min=0, max=10, step=0.5).prediction_answer(said) == answer
 
 
+def test_a_slider_that_is_left_as_it_comes_refuses_too() -> None:
+    for raw in ("a label", 100.5, 101):
+        with pytest.raises(InvalidAnswer, match="takes whole numbers from 0 up to 100"):
+            _scheme("slider").parse(raw)
+
+
 def test_the_end_of_a_line_that_no_step_meets_is_no_answer() -> None:
     thirds = _scheme("slider", min=0, max=10, step=3)
     assert thirds.prediction_answer(10) == thirds.parse(9) == 9
