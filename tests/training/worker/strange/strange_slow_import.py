@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from strange_trainers import Strange
@@ -9,6 +10,8 @@ from strange_trainers import Strange
 
 class SlowImport(Strange):
     """Its module is slow."""
+
+    info = replace(Strange.info, name="strange-slow-import")
 
 
 while not Path(os.environ["STRANGE_GO"]).exists():
