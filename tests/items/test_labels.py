@@ -354,6 +354,11 @@ def test_texts_that_no_store_takes_come_in_as_some_that_it_does(tmp_path: Path) 
         assert exported(project)[0]["details"]["sentiment"]["suggestion"][stored] == [stored]
 
 
+def test_a_file_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
+    with small(tmp_path) as project:
+        assert take_in(project, line("1", sentiment="positive"), name="labels-\udcff.jsonl").outcome.new == 1
+
+
 def test_a_number_that_is_none_is_a_wrong_line(tmp_path: Path) -> None:
     with small(tmp_path) as project:
         suggestion = '{"sentiment": {"suggestion": {"confidence": 1e999}}}'
