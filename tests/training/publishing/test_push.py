@@ -297,8 +297,8 @@ def test_a_server_that_goes_down_says_that_the_push_broke_off(trained: Trained, 
 
 
 def test_a_published_run_keeps_its_files(trained: Trained, hub: Hub) -> None:
-    from potato.training.results.retention import _old
+    from potato.training.results.retention import _is_kept
 
     lab, run_id = trained
     run = replace(lab.run(run_id), published=[{"repo": "acme/kinds"}], live=[])
-    assert _old([run, replace(run, published=[])], 0) == [replace(run, published=[])]
+    assert (_is_kept(run), _is_kept(replace(run, published=[]))) == (True, False)
