@@ -121,7 +121,7 @@ def test_a_worker_runs_in_a_group_of_its_own_at_low_priority(lab: Lab, make_job:
         assert os.getpriority(os.PRIO_PROCESS, worker.pid) >= min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
         assert execution.poll() is None
         assert execution.memory_mb() is None  # nobody asked for a cap
-        assert memory.used_mb([worker.pid]) > 1
+        wait_for(lambda: memory.used_mb([worker.pid]) > 1)  # it has only just begun
         spec = read_spec(str(job.folder / "spec.json"))
         assert (spec.device, spec.run_id, spec.schemas) == ("cpu", "r1", ["sentiment"])
         assert spec.num_threads == max(1, (os.cpu_count() or 2) - 1)
