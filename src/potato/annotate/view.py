@@ -109,12 +109,7 @@ def asks_for(
 
 def suggested_answer(scheme: Scheme, suggestion: Suggestion | None) -> Answer | None:
     """The answer that a suggestion stands for; None for one that the project's labels no longer take."""
-    if suggestion is None:
-        return None
-    try:
-        return scheme.prediction_answer(suggestion.payload)
-    except InvalidAnswer:
-        return None
+    return None if suggestion is None else scheme.suggested(suggestion.payload)
 
 
 def _still_there(scheme: Scheme, stored: Answer | None) -> tuple[Answer | None, list[str]]:

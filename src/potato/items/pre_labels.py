@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from potato.project import Project
-from potato.schemes import InvalidAnswer, Scheme
+from potato.schemes import Scheme
 from potato.store import Connection
 from potato.store.training import predictions
 from potato.store.training.predictions import Suggestion
@@ -46,9 +46,7 @@ def _of_scheme(
     conn: Connection, project: Project, scheme: Scheme, share: float
 ) -> Iterator[tuple[int, str, str, Suggestion]]:
     for seq, item, group, said in predictions.all_suggestions(conn, scheme.name, project.schemes):
-        try:
-            answer = scheme.prediction_answer(said.payload)
-        except InvalidAnswer:
-            continue
-        hidden = said.hidden or is_hidden(scheme.name, group, share)
-        yield seq, item, scheme.name, replace(said, payload=answer, hidden=hidden)
+        answer = scheme.suggested(said.payload)
+        if answer is not None:
+            hidden = said.hidden or is_hidden(scheme.name, group, share)
+            yield seq, item, scheme.name, replace(said, payload=answer, hidden=hidden)
